@@ -11,7 +11,7 @@ import (
 // A Stretch is a range of ticks of a chunk.
 type Stretch struct {
 	Chunk *Chunk
-	// From is the number of the first tick, Until that of the first one behind the last.
+	// From is the number of the first tick, Until the number after the last.
 	From, Until int
 	// Stands says that the first tick holds standing values: a group without a block in it
 	// contributes its last block before it.

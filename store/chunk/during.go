@@ -52,7 +52,7 @@ func (r *register) during(first, last uint32) ([]int, error) {
 			}
 		}
 		if len(rows) > n {
-			// To its end: what is decoded in part keeps what it has learned.
+			// Decode to its end: a partly decoded segment keeps its models in memory.
 			if _, err := r.bodies(i, len(s.rows)-1); err != nil {
 				return nil, err
 			}

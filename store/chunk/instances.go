@@ -180,8 +180,8 @@ func (m *bodyModel) clone() *bodyModel {
 	return &c
 }
 
-// usual is the number of digits that v should have: as many as it needs, or,
-// if the number before had zeros in front, no less than that.
+// usual returns the number of digits that v should have: as many as it needs, or, if the
+// previous number had leading zeros, at least as many as that had.
 func (s *slotModel) usual(i int, v uint64) uint32 {
 	n := digits(v)
 	if l := s.last[i]; l.width > digits(l.value) {

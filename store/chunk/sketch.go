@@ -11,32 +11,30 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Sketch counts the values of a series by bucket, in ascending order: what
-// percentiles are told from without decoding values. Sketches of one series are
-// put together by adding up.
+// A Sketch counts the values of a series by bucket, in ascending order. It gives percentiles
+// without decoding values. Sketches of one series are merged by adding their counts.
 type Sketch []Bucket
 
-// A Bucket is how many values are alike: those whose floats have the same
-// exponent and the same upper bits behind it. Index grows with the values; that
-// of negative ones is negative.
+// A Bucket counts values that are alike: their floats have the same exponent and the same upper
+// bits after it. Index grows with the values; for negative values it is negative.
 type Bucket struct {
 	Index int32
 	Count uint64
 }
 
 const (
-	// bucketBits divide each power of two.
+	// bucketBits is the number of bits that divide each power of two into buckets.
 	bucketBits  = 5
 	bucketShift = 52 - bucketBits
-	// lastBucket is that of the largest numbers.
+	// lastBucket is the bucket of the largest numbers.
 	lastBucket = 0x7ff<<bucketBits - 1
 )
 
-// BucketError is how far the middle of a bucket is from its values at most, as
-// a part of them.
+// BucketError is the greatest distance of a bucket's middle from one of its values, relative to
+// the value.
 const BucketError = 1.0 / (2 << bucketBits)
 
-// BucketOf is the bucket of x, which is finite.
+// BucketOf returns the bucket of x, which must be finite.
 func BucketOf(x float64) int32 {
 	b := int32(math.Float64bits(math.Abs(x)) >> bucketShift)
 	if x < 0 {
@@ -45,7 +43,7 @@ func BucketOf(x float64) int32 {
 	return b
 }
 
-// Bounds are the least and the largest number of a bucket.
+// Bounds returns the least and the largest number of a bucket.
 func (b Bucket) Bounds() (lo, hi float64) {
 	size := uint64(max(b.Index, -b.Index))
 	lo, hi = math.Float64frombits(size<<bucketShift), math.Float64frombits((size+1)<<bucketShift-1)
@@ -58,14 +56,14 @@ func (b Bucket) Bounds() (lo, hi float64) {
 	return lo, hi
 }
 
-// sketched says whether series i of a column gets a sketch. The readings of
-// counters are in order already, and processes are too many.
+// sketched reports whether series i of a column gets a sketch. The readings of counters are in
+// order already, and there are too many processes.
 func (g *groupTable) sketched(c, i int) bool {
 	d := g.metrics[c].desc
 	return d != nil && d.Sem != metric.Counter && d.Type != metric.String && !metric.PerBoot(g.indom) && g.cols[c].stored(i)
 }
 
-// A sketcher counts the values of one series after the other.
+// A sketcher counts the values of one series after another.
 type sketcher struct {
 	counts map[int32]uint64
 	list   Sketch
@@ -73,8 +71,8 @@ type sketcher struct {
 
 func newSketcher() *sketcher { return &sketcher{counts: make(map[int32]uint64)} }
 
-// count is the sketch of a series, nil where one of its values is not finite.
-// It is valid until the next one.
+// count returns the sketch of a series, nil if one of its values is not finite. It is valid
+// until the next call.
 func (k *sketcher) count(typ metric.Type, in *Instance, s *Series) Sketch {
 	clear(k.counts)
 	finite := true
@@ -98,18 +96,18 @@ func (k *sketcher) count(typ metric.Type, in *Instance, s *Series) Sketch {
 	return k.list
 }
 
-// series is series i of a column.
+// series returns series i of a column.
 func (t *columnTable) series(in *Instance, i int) Series {
 	return Series{Life: in.lifetime(), At: t.at[t.off[i]:t.off[i+1]], Bits: t.bits[t.off[i]:t.off[i+1]], miss: t.missOf(i)}
 }
 
-// A sketchModel codes sketches. Metrics often say the same in other units,
-// pages and bytes: then their sketches differ only by where they begin.
+// A sketchModel codes sketches. Metrics often give the same amount in other units, such as
+// pages and bytes: their sketches then differ only in where they begin.
 type sketchModel struct {
 	amount, series, back, first, size, gap, count number
 	like                                          [2]prob
-	was                                           uint32 // context: the bit like before
-	begin                                         int32  // where the sketch before began
+	was                                           uint32 // context: the previous like bit
+	begin                                         int32  // where the previous sketch began
 }
 
 func newSketchModel() *sketchModel {
@@ -121,13 +119,13 @@ func newSketchModel() *sketchModel {
 	return m
 }
 
-// sketches writes those of all series of t that get one.
+// sketches appends the sketches of all series of t that get one.
 func (t *table) sketches(out []byte) []byte {
 	var e encoder
 	e.begin(out)
 	m := newSketchModel()
 	k := newSketcher()
-	shapes := make(map[string]int) // the number of the sketch that had it last
+	shapes := make(map[string]int) // the number of the last sketch with that shape
 	n := 0
 	for _, g := range t.groups {
 		var series []int
@@ -161,7 +159,7 @@ func (t *table) sketches(out []byte) []byte {
 	return e.end()
 }
 
-// shape is what a sketch is apart from where it begins.
+// shape returns what a sketch is apart from where it begins.
 func (s Sketch) shape() string {
 	b := make([]byte, 0, 4*len(s))
 	for i := range s {
@@ -171,7 +169,8 @@ func (s Sketch) shape() string {
 	return string(b)
 }
 
-// sketch codes one, which if known has the shape of the one so many before.
+// sketch codes a sketch. If known, it has the shape of the sketch that came back sketches
+// before.
 func (e *encoder) sketch(m *sketchModel, s Sketch, back int, known bool) {
 	like := uint32(0)
 	if known {
@@ -194,12 +193,12 @@ func (e *encoder) sketch(m *sketchModel, s Sketch, back int, known bool) {
 	}
 }
 
-// sketches are those of a chunk, by group and by series: column times instances
-// plus instance.
+// sketches are the sketches of a chunk, by group and by series: column times instances plus
+// instance.
 type sketches []map[int]Sketch
 
-// Sketch is the sketch of a series of a group; nil if there is none, or none that
-// fits what is known of the series.
+// Sketch returns the sketch of a series of a group; nil if there is none, or if it does not fit
+// the series' summary.
 func (g *Group) Sketch(col, i int, sum *Summary) (Sketch, error) {
 	c := g.chunk
 	if c.sketchesAt.len == 0 || c.wrongSketches != nil {
@@ -257,13 +256,13 @@ func decodeSketches(in []byte, groups []*Group) (sketches, error) {
 }
 
 const (
-	// A chunk has so many buckets, and so many for each byte of its sketches.
+	// A chunk has at most this many buckets, plus this many for each byte of its sketches.
 	sketchRoom        = 1 << 12
 	sketchRoomPerByte = 256
 	maxSeries         = maxColumns * maxInstances
 )
 
-// sketch decodes one of at most room buckets; nil if it makes no sense.
+// sketch decodes a sketch of at most room buckets; nil if it makes no sense.
 func (d *decoder) sketch(m *sketchModel, all []Sketch, room int) Sketch {
 	m.was = d.bit(&m.like[m.was], fastLimit)
 	first := int64(m.begin) + d.number(&m.first)
@@ -307,7 +306,7 @@ func (d *decoder) sketch(m *sketchModel, all []Sketch, room int) Sketch {
 	return s
 }
 
-// fits reports whether a sketch can be of the series that a summary is of.
+// fits reports whether s can be the sketch of the series that sum summarizes.
 func (s Sketch) fits(typ metric.Type, sum *Summary) bool {
 	n := uint64(0)
 	for i := range s {

@@ -5,40 +5,40 @@ import (
 	"strings"
 )
 
-// A Sought tells from parts of keys and names which instances a question may
-// mean, so that the others need not be decoded. An instance may be meant if its
-// key or one of its names has any of the traits.
+// A Sought has parts of keys and names that show which instances a question may mean, so that
+// the others need not be decoded. An instance may be meant if its key or one of its names has
+// any of the traits.
 type Sought struct {
 	Traits []Trait
-	// Labels are names of labels that may tell what keys and names do not: no
-	// instance that may have one is ruled out.
+	// Labels are names of labels that may identify an instance where keys and names do not: no
+	// instance that may have such a label is ruled out.
 	Labels []string
 }
 
-// A Trait is what is known of a text that is looked for.
+// A Trait is what is known about a text that is looked for.
 type Trait struct {
 	// Frame reports whether a text may be meant that is like this one but has
 	// digits in place of each zero byte; nil if any may. Chunks may ask it at a time.
 	Frame func(frame string) bool
-	// Ends are what its figures end in, each at least one of them.
+	// Ends are the endings of its figures. For each Ending, at least one figure must have it.
 	Ends []Ending
 }
 
-// An Ending is of figures that leave Value when divided by Mod, or, if that is
-// 0, of those that are Value; only of the first in a text or of those that
-// something follows, if it says so.
+// An Ending matches figures that leave Value when divided by Mod or, if Mod is 0, figures that
+// equal Value. With First it matches only the first figure in a text, with Before only figures
+// that are followed by Before.
 type Ending struct {
 	Value, Mod uint64
 	First      bool
 	Before     string // what follows the figure, as far as is known
 }
 
-// A tester holds a Sought against the index of a chunk.
+// A tester applies a Sought to the index of a chunk.
 type tester struct {
 	r     *register
 	s     *Sought
 	all   bool     // nothing can be ruled out
-	frame [][]int8 // by trait: of each frame whether it may be meant; 0 is not known yet
+	frame [][]int8 // by trait: for each frame whether it may be meant; 0 is not known yet
 }
 
 func (r *register) tester(s *Sought) *tester {
@@ -81,8 +81,8 @@ func (t *tester) segment(s *segmentIndex) bool {
 	return false
 }
 
-// instance reports whether an instance of a segment may be sought, whose head
-// is all that is known.
+// instance reports whether an instance of a segment may be sought, of which only the head is
+// known.
 func (t *tester) instance(s *segmentIndex, seg *segmentReader, k int) bool {
 	if t.all {
 		return true
@@ -113,8 +113,8 @@ func (t *tester) instance(s *segmentIndex, seg *segmentReader, k int) bool {
 	return false
 }
 
-// text reports whether a text of a frame may have a trait whose first figures
-// lie in the spans.
+// text reports whether a text of a frame may have a trait. The text's first figures lie in the
+// spans.
 func (t *tester) text(trait, frame int, spans []span) bool {
 	yes := &t.frame[trait][frame]
 	tr := &t.s.Traits[trait]
@@ -128,8 +128,8 @@ func (t *tester) text(trait, frame int, spans []span) bool {
 	if *yes < 0 {
 		return false
 	}
-	// Where digits follow on each other beyond what is one number, what the
-	// number ends in does not say what they do.
+	// Where digits go on beyond what is coded as one number, the ending of the number is not
+	// the ending of the digits.
 	if strings.HasPrefix(list, plainMark) || strings.Contains(list, numberMark+numberMark) || strings.ContainsAny(list, "0123456789") {
 		return true
 	}
@@ -141,8 +141,8 @@ func (t *tester) text(trait, frame int, spans []span) bool {
 	return true
 }
 
-// within reports whether a figure of a frame may end so: the first ones lie in
-// the spans, of others nothing is known.
+// within reports whether a figure of a frame may have the ending. The first figures lie in the
+// spans; nothing is known about the others.
 func (e *Ending) within(frame string, spans []span) bool {
 	for i := 0; ; i++ {
 		_, rest, ok := strings.Cut(frame, numberMark)
@@ -156,7 +156,7 @@ func (e *Ending) within(frame string, spans []span) bool {
 	}
 }
 
-// in reports whether a number in the span ends so.
+// in reports whether a number in the span has the ending.
 func (e *Ending) in(s span) bool {
 	if e.Mod == 0 {
 		return s.lo <= e.Value && e.Value <= s.hi

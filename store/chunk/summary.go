@@ -10,35 +10,33 @@ import (
 	"tachograph/store/varint"
 )
 
-// A Summary is what a stretch of a numeric series comes to.
+// A Summary sums up a stretch of a numeric series.
 //
-// Products that something is added to are written float64(x*y) here and in all
-// that is stored or shown: without the conversion compilers may round product
-// and sum at once, as they do for arm64 and not for amd64, and the same ticks
-// would make other bytes there.
+// Products that something is added to are written float64(x*y) here and in everything that is
+// stored or shown. Without the conversion compilers may round product and sum at once, as they
+// do for arm64 and not for amd64, and the same ticks would give different bytes there.
 type Summary struct {
 	Count, Missing uint64
-	// FirstBlock and LastBlock are where First and Last stood.
+	// FirstBlock and LastBlock are the blocks of First and Last.
 	FirstBlock, LastBlock uint32
 	First, Last           uint64
 	Min, Max              uint64
 	Sum, Weighted         float64
 	Increase              float64 // dips taken off
 	Resets, Wraps         uint32
-	// Steepest is what a counter gained in a second from one value to the next, at
-	// most: rounded up to 8 binary digits. It is infinite where that is not stored: of
-	// processes and threads.
+	// Steepest is a counter's greatest increase per second from one value to the next, rounded
+	// up to 8 binary digits. It is infinite where it is not stored: for processes and threads.
 	Steepest float64
 }
 
-// storedChanges is the number of changes above which a series' summary is
-// stored: below, decoding it costs no more.
+// storedChanges is the number of changes above which a series' summary is stored: with fewer,
+// decoding the series costs no more.
 const storedChanges = 64
 
 var errSummaries = errors.New("the summaries contradict themselves")
 
-// Summarize computes the summary of the cells of s between two blocks, both
-// inclusive. ok is false when no cell is present there and none is missing.
+// Summarize computes the summary of the cells of s between two blocks, both inclusive. ok is
+// false when no cell is present there and none is missing.
 func (s *Series) Summarize(d *metric.Desc, in *Instance, conts []int64, from, to uint32) (sum Summary, ok bool) {
 	w := summer{desc: d, conts: conts}
 	s.Stretches(in, from, to, func(start, end uint32, bits uint64, why metric.Reason) {
@@ -51,8 +49,8 @@ func (s *Series) Summarize(d *metric.Desc, in *Instance, conts []int64, from, to
 	return w.summary()
 }
 
-// SummarizeValues is the same for values that are in no chunk, read at conts; miss
-// is nil where all are present.
+// SummarizeValues is Summarize for values that are in no chunk, read at conts. miss is nil
+// where all are present.
 func SummarizeValues(d *metric.Desc, conts []int64, bits []uint64, miss []metric.Reason) (sum Summary, ok bool) {
 	w := summer{desc: d, conts: conts}
 	absent := func(i int) bool { return miss != nil && miss[i] != metric.Present }
@@ -72,7 +70,7 @@ func SummarizeValues(d *metric.Desc, conts []int64, bits []uint64, miss []metric
 	return w.summary()
 }
 
-// summary is what the stretches came to.
+// summary returns the summary of the added stretches.
 func (w *summer) summary() (sum Summary, ok bool) {
 	if steep(w.desc) {
 		w.Steepest = metric.Number(metric.F32, uint64(digits8(w.Steepest))<<16)
@@ -82,10 +80,10 @@ func (w *summer) summary() (sum Summary, ok bool) {
 	return w.Summary, w.Count+w.Missing > 0
 }
 
-// steep reports whether summaries tell how steeply a metric rose.
+// steep reports whether summaries record how steeply a metric rose.
 func steep(d *metric.Desc) bool { return d.Sem == metric.Counter && !metric.PerBoot(d.Indom) }
 
-// digits8 are the upper 16 bits of x as an f32, rounded up. No x below zero is given.
+// digits8 returns the upper 16 bits of x as an f32, rounded up. x must not be negative.
 func digits8(x float64) uint16 {
 	f := float32(x)
 	bits := math.Float32bits(f)
@@ -139,7 +137,7 @@ func (w *summer) add(start, end uint32, bits uint64) {
 		}
 	}
 	if n > 1 && math.IsNaN(v) && w.desc.Sem == metric.Counter {
-		w.Resets += uint32(n - 1) // as metric.Increase has it: nothing is known of any of them
+		w.Resets += uint32(n - 1) // as in metric.Increase: nothing is known about any of them
 	}
 	w.Count += n
 	w.Sum += float64(v * float64(n))
@@ -160,25 +158,25 @@ func Less(t metric.Type, a, b uint64) bool {
 	return a < b
 }
 
-// stored says whether the summary of series i of a column is in the chunk.
-// calmsDown reports whether series i of a column has no summary and the one before it
-// has: what must be decoded shall not stand behind what need not. Processes come and
-// go in another order each time.
+// calmsDown reports whether series i of a column has no summary but the one before it has one:
+// a series that must be decoded must not come after one that need not be. Processes come and go
+// in another order each time.
 func (g *groupTable) calmsDown(col *columnTable, i int) bool {
 	return i > 0 && !metric.PerBoot(g.indom) && col.stored(i-1) && !col.stored(i)
 }
 
+// stored reports whether the summary of series i of the column is in the chunk.
 func (t *columnTable) stored(i int) bool { return t.off[i+1]-t.off[i] > storedChanges }
 
-// summaries are those of a group's lively series, as they are stored: for each
-// its number (column times instances plus instance) and what it comes to.
+// summaries are the summaries of a group's lively series, as they are stored: for each its
+// number (column times instances plus instance) and its summary.
 type summaries struct {
 	raw   []byte
 	conts []int64
 	prev  int
 }
 
-// add appends those of column c.
+// add appends the summaries of column c.
 func (w *summaries) add(g *groupTable, c int, col *columnTable) {
 	d := g.metrics[c].desc
 	if d == nil || d.Type == metric.String {
@@ -210,9 +208,9 @@ func (w *summaries) packed() []byte {
 }
 
 const (
-	plainSum      = 1 // the sum is a float as it stands
-	plainIncrease = 2 // so is the increase; resets and wraps follow
-	partly        = 4 // there is not a value wherever the instance is
+	plainSum      = 1 // the sum is stored as a float
+	plainIncrease = 2 // the increase is stored as a float; resets and wraps follow
+	partly        = 4 // the series has no value in some block of the instance
 	rising        = 8 // the smallest value is the first, the largest the last
 	steepness     = 16
 )
@@ -268,7 +266,7 @@ func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series,
 	return out
 }
 
-// span sets where sum counts values of a series that has one wherever in is.
+// span sets the counts and blocks of a series that has a value in every block of in.
 func (sum *Summary) span(in *Instance) bool {
 	n := len(in.Runs)
 	if n == 0 {
@@ -283,7 +281,7 @@ func (sum *Summary) spans(o *Summary) bool {
 	return sum.Count == o.Count && sum.Missing == o.Missing && sum.FirstBlock == o.FirstBlock && sum.LastBlock == o.LastBlock
 }
 
-// even is what Weighted would be if the mean had held throughout.
+// even returns what Weighted would be if the mean had held throughout.
 func (sum *Summary) even(conts []int64) float64 {
 	return float64(sum.Sum / float64(sum.Count) * seconds(conts[sum.LastBlock]-conts[sum.FirstBlock]))
 }
@@ -291,7 +289,8 @@ func (sum *Summary) even(conts []int64) float64 {
 // maxExcess times MaxTicks is a number of 62 bits.
 const maxExcess = 1 << 45
 
-// excess is the sum of all values minus the first, if that is small. The sum itself is then made of it, so that it is rounded only once.
+// excess returns the sum of all values minus the first, if that is small. It then computes Sum
+// from this, so that Sum is rounded only once.
 func (sum *Summary) excess(d *metric.Desc, s *Series) (int64, bool) {
 	if d.Type.Float() || s.miss != nil {
 		return 0, false
@@ -312,8 +311,8 @@ func (sum *Summary) excess(d *metric.Desc, s *Series) (int64, bool) {
 	return total, true
 }
 
-// decodeSummaries calls fn for each stored summary of a group of so many
-// columns.
+// decodeSummaries calls fn for each stored summary of a group with cols columns and n
+// instances.
 func decodeSummaries(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
 	if len(in) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A table is the content of a chunk in memory: what an encoder writes, what a
-// builder and a merge produce. Everything is by series and by change.
+// A table is the content of a chunk in memory: encoders write it, and builders and merges
+// produce it. Everything is by series and by change.
 type table struct {
 	class  metric.Class
 	ticks  []metric.Stamp
@@ -25,13 +25,13 @@ type groupTable struct {
 	at          []blockAt
 	insts       []Instance
 	cols        []columnTable // parallel to metrics
-	// later makes column c when it is wanted, where there are no cols. Where it will
-	// be sealed it does so each time, and what it made is valid until the next: all
-	// columns of thousands of processes take megabytes.
+	// later makes column c when it is needed, where there are no cols. In a table that will be
+	// sealed it makes the column on each call, and the result is valid until the next call: all
+	// columns of thousands of processes would take megabytes.
 	later func(c int) (*columnTable, error)
 }
 
-// column is column c; see later.
+// column returns column c; see later.
 func (g *groupTable) column(c int) (*columnTable, error) {
 	if g.later != nil {
 		return g.later(c)
@@ -39,26 +39,26 @@ func (g *groupTable) column(c int) (*columnTable, error) {
 	return &g.cols[c], nil
 }
 
-// singly reports whether the columns of g can be made one by one, in a chunk of so
-// many ticks: nothing but their own encoding asks for them.
+// singly reports whether the columns of g can be made one by one, in a chunk with that many
+// ticks: nothing but their own encoding needs them.
 func (g *groupTable) singly(ticks int) bool { return metric.PerBoot(g.indom) && !g.guides(ticks) }
 
-// column is a metric as a chunk knows it.
+// column is a metric of a chunk.
 type column struct {
 	number uint32 // in the archive's catalogue
 	typ    metric.Type
 	desc   *metric.Desc // nil where only the number is known
 }
 
-// An Instance is one member of a group and the runs of blocks it was in. Its
-// own time axis, its ordinals, counts only those.
+// An Instance is one member of a group and the runs of blocks it was in. Its own time axis, its
+// ordinals, counts only these blocks.
 type Instance struct {
 	Key   string
 	Names []Naming
 	Runs  []Run
 }
 
-// lifetime is the number of blocks in was in.
+// lifetime returns the number of blocks in was in.
 func (in *Instance) lifetime() uint32 {
 	n := uint32(0)
 	for _, r := range in.Runs {
@@ -67,21 +67,20 @@ func (in *Instance) lifetime() uint32 {
 	return n
 }
 
-// A columnTable holds the changes of each series of a column: those of series
-// i are numbers off[i] to off[i+1]. A series that has a value has a change
-// where that value was first seen.
+// A columnTable holds the changes of each series of a column: numbers off[i] to off[i+1] belong
+// to series i. A series that has a value has a change where that value was first seen.
 type columnTable struct {
 	off  []uint32
 	at   []uint32 // ordinals
 	bits []uint64
-	// unit is what all values are multiples of, while they are counted in it.
+	// unit, if set, is a common divisor of all values: bits then count units.
 	unit uint64
 	absences
 }
 
-// table turns what was collected into columns by series. Those of what is read
-// present are made when somebody asks for them, which few questions do of many;
-// else, of what will be sealed soon, all are but those that can be made one by one.
+// table turns what was collected into columns by series. If present is set, for reading from
+// memory, a column is made when it is first needed: few questions need many. Otherwise, for
+// sealing soon, all are made except those that can be made one by one.
 func (b *Builder) table(number func(*metric.Desc) uint32, present bool) *table {
 	t := &table{class: b.class, ticks: b.ticks, words: b.wordsAt}
 	for _, g := range b.groups {
@@ -103,7 +102,7 @@ func (g *groupBuilder) table(number func(*metric.Desc) uint32, ticks int, presen
 			insts = append(insts, Instance{Key: sl.key, Names: sl.names, Runs: append(slices.Clone(sl.runs), Run{sl.first, sl.last + 1})})
 		}
 	}
-	place := make([]int32, len(g.slots)) // where a slot has gone
+	place := make([]int32, len(g.slots)) // the row of each slot
 	for i := range place {
 		place[i] = -1
 	}
@@ -132,7 +131,8 @@ func (g *groupBuilder) table(number func(*metric.Desc) uint32, ticks int, presen
 	return t
 }
 
-// remembered makes each column of what g holds now once, for as many as ask at once.
+// remembered returns a function that makes each column of what g holds now once. Several
+// goroutines may call it.
 func (g *groupBuilder) remembered(insts []Instance, place []int32) func(c int) (*columnTable, error) {
 	logs := make([]columnLog, len(g.cols))
 	for c := range logs {
@@ -167,10 +167,9 @@ func (log columnLog) entries(fn func(slot, block uint32, kind int, v uint64)) {
 	}
 }
 
-// A tableRoom is what a column needs while its table is made, of which there are
-// many: by series, where its next change goes, its last value, what the next
-// difference is to, which is the last value or 0 since the run began, and its
-// absences.
+// A tableRoom is the scratch memory for making a column's table, reused for many columns. It
+// has, by series, the place of its next change, its last value, the base of the next difference
+// (the last value, or 0 since the run began), and its absences.
 type tableRoom struct {
 	fill       []uint32
 	last, base []uint64
@@ -187,7 +186,7 @@ func (r *tableRoom) reset(off []uint32) {
 	r.missing.reset(n)
 }
 
-// table makes t of what was logged, in the room that it has.
+// table makes t from the log, and reuses the memory of t.
 func (log columnLog) table(t *columnTable, insts []Instance, place []int32, room *tableRoom) {
 	n := len(insts)
 	t.unit = 0
@@ -229,7 +228,7 @@ func (log columnLog) table(t *columnTable, insts []Instance, place []int32, room
 	missing.sort(&t.absences)
 }
 
-// sized is s with n members, whatever they are.
+// sized returns s with n members of arbitrary content.
 func sized[T any](s []T, n int) []T {
 	if n > cap(s) {
 		return make([]T, n)
@@ -237,7 +236,7 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// close removes the room that series did not need.
+// close removes the space that series did not need.
 func (t *columnTable) close(fill []uint32) {
 	to := uint32(0)
 	for i := range fill {
@@ -250,8 +249,8 @@ func (t *columnTable) close(fill []uint32) {
 	t.at, t.bits = t.at[:to], t.bits[:to]
 }
 
-// ordinal is the place of a block among those that in was in; begins says that a
-// run does there.
+// ordinal returns the place of a block among those that in was in. begins says whether a run
+// begins there.
 func (in *Instance) ordinal(block uint32) (n uint32, begins bool) {
 	for _, r := range in.Runs {
 		if block < r.End {

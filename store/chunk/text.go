@@ -8,19 +8,17 @@ import (
 	"tachograph/store/varint"
 )
 
-// Text that names things is mostly numbers in a fixed frame: "001234 bash",
-// "1234/5678". It is coded as the frame, which is one of few, and the numbers,
-// which are near those that came before.
+// Names are mostly numbers in a fixed frame: "001234 bash", "1234/5678". They are coded as the
+// frame, which is one of few, and the numbers, which are close to the previous ones.
 
-// numberMark stands for a number in a frame; text that contains it itself is
-// all frame.
+// numberMark stands for a number in a frame. A text that contains it itself is coded entirely
+// as frame.
 const (
 	numberMark = "\x00"
 	plainMark  = "\x01" // begins a frame without numbers
 )
 
-// A figure is a number in text: its value and how many digits it was written
-// with.
+// A figure is a number in text: its value and how many digits it was written with.
 type figure struct {
 	value uint64
 	width uint32
@@ -29,10 +27,10 @@ type figure struct {
 // maxFigure is the number of digits that always fit into 64 bits.
 const maxFigure = 18
 
-// maxFigures bounds the numbers of one frame; further digits are frame.
+// maxFigures bounds the numbers in one frame; further digits belong to the frame.
 const maxFigures = 12
 
-// split takes text apart.
+// split divides text into its frame and figures.
 func split(s string, figures []figure) (string, []figure) {
 	figures = figures[:0]
 	if strings.Contains(s, numberMark) || strings.HasPrefix(s, plainMark) {
@@ -57,7 +55,7 @@ func split(s string, figures []figure) (string, []figure) {
 	return string(frame), figures
 }
 
-// appendText puts text together again.
+// appendText is the inverse of split.
 func appendText(out []byte, frame string, figures []figure) []byte {
 	if strings.HasPrefix(frame, plainMark) {
 		return append(out, frame[len(plainMark):]...)
@@ -85,7 +83,7 @@ func digits(v uint64) uint32 {
 	return n
 }
 
-// marks is the number of numbers in a frame.
+// marks returns the number of numbers in a frame.
 func marks(frame string) int {
 	if strings.HasPrefix(frame, plainMark) {
 		return 0
@@ -113,7 +111,7 @@ func (f *frames) number(s string) int {
 	return n
 }
 
-// plain is frame i as it is where it has no figures.
+// plain returns frame i as the text that it is when it has no figures.
 func (f *frames) plain(i int) string { return strings.TrimPrefix(f.list[i], plainMark) }
 
 func (f *frames) marshal() ([]byte, error) {

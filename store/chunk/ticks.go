@@ -10,10 +10,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Ticks makes the ticks of a chunk again, one after the other, as a Builder was
-// given them but for the order of the rows. It decodes the columns for some blocks
-// at a time, as many as leave its memory bounded, and nothing of what stands behind
-// them.
+// Ticks recreates the ticks of a chunk, one after another, as a Builder got them except for the
+// order of the rows. It decodes the columns for as many blocks at a time as a bounded amount of
+// memory allows, and nothing after them.
 type Ticks struct {
 	c      *Chunk
 	made   Makings
@@ -24,34 +23,35 @@ type Ticks struct {
 	tick   metric.Tick
 }
 
-// Makings are what ticks are made of. What is nil is made anew.
+// Makings are functions that supply the parts of ticks. If Group or Intern is nil, Ticks makes
+// new groups or instances.
 type Makings struct {
-	// Desc is the description that has a number; metrics for which it is nil are
-	// left out.
+	// Desc returns the description that has a number. Metrics for which it returns nil are left
+	// out.
 	Desc func(number uint32) *metric.Desc
-	// Group is the group with these metrics.
+	// Group returns the group with these metrics.
 	Group func(name, indom string, metrics []*metric.Desc) *metric.Group
-	// Intern is the instance with that key.
+	// Intern returns the instance with that key.
 	Intern func(indom, key string) *metric.Instance
 	// Want says which groups are wanted; nil: all.
 	Want func(name, indom string) bool
-	// Lost is called for each group that is missing because it is damaged, and for each
+	// Lost is called for each group that is missing because of damage, and for each damaged
 	// column, whose cells are absent with the reason Damaged.
 	Lost func(error)
 }
 
-// What Ticks holds at a time, of all groups together: cells of instances that are
-// there, and changes of cells. Each change takes 24 bytes.
+// What Ticks holds in memory at a time, for all groups together: cells of present instances,
+// and changes of cells. Each change takes 24 bytes.
 const (
 	ticksCells   = 1 << 19
 	ticksChanges = 1 << 20
-	ticksLeast   = 1 << 10 // of each group
-	logDoubles   = 1 << 17 // changes, up to which room is made for as many again
+	ticksLeast   = 1 << 10 // for each group
+	logDoubles   = 1 << 17 // up to this many changes, room for as many again is made
 )
 
-// What a chunk may hold whose ticks are made: many times what a recorder puts into
-// one. A tick cannot be larger than one in a journal, and what is decoded anew for
-// each stretch of blocks must come to an end.
+// The most that a chunk may hold for its ticks to be made: many times what a recorder puts into
+// one. A tick cannot be larger than one in a journal, and the decoding that each window of
+// blocks repeats must come to an end.
 const (
 	ticksValues  = 1 << 28
 	tickCells    = 1 << 22
@@ -60,7 +60,7 @@ const (
 
 var errTicks = errors.New("it holds more than its ticks could")
 
-// Ticks are the ticks of c from number first on.
+// Ticks returns the ticks of c from number first on.
 func (c *Chunk) Ticks(first int, made Makings) (*Ticks, error) {
 	stamps, err := c.Stamps()
 	if err != nil {
@@ -102,7 +102,7 @@ func (t *Ticks) lose(err error) {
 	}
 }
 
-// group prepares for the blocks of g; it is nil if g has none that can be told.
+// group prepares for the blocks of g. It returns nil if g has none that can be read.
 func (t *Ticks) group(g *Group) (*groupTicks, error) {
 	at, err := g.blocks()
 	if err != nil {
@@ -133,8 +133,8 @@ func (t *Ticks) group(g *Group) (*groupTicks, error) {
 	return gt, nil
 }
 
-// readWords reads the strings of the chunk, if g has columns of them, which are gone where
-// that fails.
+// readWords reads the strings of the chunk, if g has columns of strings. These columns are
+// marked as gone if it fails.
 func (g *groupTicks) readWords() (err error) {
 	for c, col := range g.cols {
 		if g.g.Columns[col].Type == metric.String {
@@ -152,11 +152,10 @@ func (t *Ticks) groupOf(g *Group, metrics []*metric.Desc) *metric.Group {
 	return &metric.Group{Name: g.Name, Indom: g.Indom, Metrics: metrics}
 }
 
-// Until says that no tick from number end on is wanted: what changes behind it is not
-// decoded.
+// Until says that no tick from number end on is wanted. Changes after it are not decoded.
 func (t *Ticks) Until(end int) { t.end = max(0, min(end, len(t.stamps))) }
 
-// At is when the next tick was read, if there is one.
+// At returns when the next tick was read, if there is one.
 func (t *Ticks) At() (at metric.Stamp, ok bool) {
 	if t.next >= t.end {
 		return at, false
@@ -164,7 +163,7 @@ func (t *Ticks) At() (at metric.Stamp, ok bool) {
 	return t.stamps[t.next], true
 }
 
-// Then is when the tick behind the next was read, if there is one.
+// Then returns when the tick after the next was read, if there is one.
 func (t *Ticks) Then() (at metric.Stamp, ok bool) {
 	if t.next+1 >= t.end {
 		return at, false
@@ -172,7 +171,7 @@ func (t *Ticks) Then() (at metric.Stamp, ok bool) {
 	return t.stamps[t.next+1], true
 }
 
-// Skip leaves the next tick out.
+// Skip skips the next tick.
 func (t *Ticks) Skip() error {
 	if t.next >= t.end {
 		return io.EOF
@@ -181,9 +180,8 @@ func (t *Ticks) Skip() error {
 	return nil
 }
 
-// Next is the next tick, valid until the next call; io.EOF says that there is none.
-// An instance that is called otherwise from this tick on is renamed, and its Rev
-// grows.
+// Next returns the next tick, valid until the next call, or io.EOF if there is none. An
+// instance that has another name from this tick on is renamed, and its Rev grows.
 func (t *Ticks) Next() (*metric.Tick, error) {
 	if t.next >= t.end {
 		return nil, io.EOF
@@ -208,22 +206,22 @@ func (t *Ticks) Next() (*metric.Tick, error) {
 	return &t.tick, nil
 }
 
-// Last is how things stood at the tick before the next: that tick, and with it the
-// last block before it of each group that it has none of. Nothing can be read after
-// it. It is nil if there is no tick before.
+// Last returns the standing values at the tick before the next: that tick, with the last
+// earlier block of each group that has no block in it. Nothing can be read after it. It returns
+// nil if there is no tick before.
 func (t *Ticks) Last() (*metric.Tick, error) {
 	tick, err := t.standing(func(_ *groupTicks, b int) int { return b + 1 })
 	t.next = t.end
 	return tick, err
 }
 
-// Standing is Last for who goes on: the next tick remains the next.
+// Standing is Last for callers that go on reading: the next tick remains the next.
 func (t *Ticks) Standing() (*metric.Tick, error) {
 	return t.standing(func(g *groupTicks, b int) int { return max(b+1, g.blocksUntil(t.end)) })
 }
 
-// standing shows the last block before the next tick of each group, of which none from
-// end on are wanted.
+// standing shows the last block of each group before the next tick. end returns the number of
+// the first block that will not be needed.
 func (t *Ticks) standing(end func(g *groupTicks, b int) int) (*metric.Tick, error) {
 	if t.next == 0 || len(t.stamps) == 0 {
 		return nil, nil
@@ -246,12 +244,12 @@ func (t *Ticks) standing(end func(g *groupTicks, b int) int) (*metric.Tick, erro
 	return &t.tick, nil
 }
 
-// A groupTicks makes the blocks of a group. The window is the blocks whose changes
-// are decoded; a seat is the place of an instance that is there in the window.
+// A groupTicks makes the blocks of a group. The window is the blocks whose changes are decoded.
+// A seat is the place of an instance that is present in the window.
 type groupTicks struct {
 	t     *Ticks
 	g     *Group
-	cols  []int // of g.Columns
+	cols  []int // indexes of g.Columns
 	at    []blockAt
 	insts []Instance
 	words []string
@@ -259,11 +257,11 @@ type groupTicks struct {
 	block metric.Block
 	gone  []bool             // by column: it is damaged
 	mine  []*metric.Instance // by row
-	named []int32            // by row: how many of its names have been told
+	named []int32            // by row: how many of its names have been applied
 
 	cells, changes int // how many may be held
 	windows        int
-	from, until    int // of the window
+	from, until    int // the window
 	seats          []seat
 	heads          []int32 // by block of the window: the first of its changes, 0 if there is none
 	log            []cellChange
@@ -271,24 +269,24 @@ type groupTicks struct {
 	miss           [][]metric.Reason
 }
 
-// A seat is the row of an instance, and the run that it is in, or the one it will be in.
+// A seat is the row of an instance, and the run that it is in or will be in next.
 type seat struct{ row, run int32 }
 
-// A cellChange is what a cell becomes in a block.
+// A cellChange is the new content of a cell in a block.
 type cellChange struct {
 	bits uint64
 	seat int32
-	next int32 // the next change of the block, one more than its place
+	next int32 // the next change of the block, one more than its index
 	col  uint16
 	why  metric.Reason
 }
 
-// blocksUntil counts the blocks of the ticks before number end.
+// blocksUntil returns the number of blocks of the ticks before number end.
 func (g *groupTicks) blocksUntil(end int) int {
 	return sort.Search(len(g.at), func(i int) bool { return int(g.at[i].tick) >= end })
 }
 
-// show makes block g.next the present one. None from end on are wanted.
+// show makes block g.next the present one. No block from end on is needed.
 func (g *groupTicks) show(end int) error {
 	if g.next < g.from || g.next >= g.until {
 		if err := g.open(end); err != nil {
@@ -343,7 +341,7 @@ func (g *groupTicks) column(col *metric.Column, c int, there []int32) {
 	}
 }
 
-// instance is that of a row, called as it is in the present block.
+// instance returns the instance of a row, with its name in the present block.
 func (g *groupTicks) instance(row int) *metric.Instance {
 	if g.g.Indom == metric.NoIndom {
 		return nil
@@ -397,7 +395,7 @@ func (g *groupTicks) open(end int) error {
 	}
 }
 
-// take gives seats to the instances that are there in the window.
+// take gives seats to the instances that are present in the window.
 func (g *groupTicks) take() {
 	g.seats = g.seats[:0]
 	for i := range g.insts {
@@ -415,7 +413,7 @@ func (g *groupTicks) take() {
 
 var errMany = errors.New("more changes than may be held")
 
-// decode notes what changes in the window, and reports whether it may be so much.
+// decode collects the changes in the window, and reports whether they are few enough.
 func (g *groupTicks) decode() (ok bool, err error) {
 	most := g.changes
 	if g.until-g.from == 1 {
@@ -475,7 +473,7 @@ func (g *groupTicks) decode() (ok bool, err error) {
 		switch {
 		case err == nil:
 		case !errors.Is(err, errMany):
-			// What it has noted of the column goes with all the rest.
+			// decode begins again, which drops the changes collected so far.
 			g.gone[c] = true
 			g.t.lose(err)
 			return g.decode()

@@ -6,9 +6,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Times are three clocks over ticks: the wall clock, the continuous clock
-// minus the wall clock, the awake clock minus the continuous one. The blocks of a group have the same three, as series of
-// differences to those of their ticks.
+// Times are three clocks over ticks: the wall clock, the continuous clock minus the wall clock,
+// the awake clock minus the continuous one. The blocks of a group have the same three, as
+// series of differences to the times of their ticks.
 
 var errTimes = errors.New("a part with times contradicts itself")
 
@@ -45,9 +45,8 @@ func (d *decoder) plainSeries(m *seriesModel, s *Series, n int, value func(i int
 	return nil
 }
 
-// encodeBlocks writes which ticks have a block of a group and when it was
-// read. The usual case, a block in every tick with the tick's own stamp, is
-// an empty part.
+// encodeBlocks writes which ticks have a block of a group and when it was read. The usual case,
+// a block in every tick with the tick's own stamp, is an empty part.
 func encodeBlocks(out []byte, ticks []metric.Stamp, at []blockAt) []byte {
 	same := len(at) == len(ticks)
 	for _, b := range at {

@@ -6,12 +6,12 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Memory comes in pages, reading and writing in sectors, and time in the ticks
-// of a kernel, whatever unit it is told in. A column whose values are all
-// multiples of one number is therefore stored in units of it: what is the same
-// in all of them would be paid for in each.
+// Memory comes in pages, reads and writes in sectors, and time in the ticks of a kernel,
+// whatever unit they are reported in. A column whose values are all multiples of one number is
+// therefore stored in units of that number. Otherwise each value would pay for what is common
+// to all.
 
-// measure counts the values of t in their unit, and restore as before. Columns that
+// measure converts the values of t to their units, and restore converts them back. Columns that
 // are made later are measured then.
 func (t *table) measure() {
 	for _, g := range t.groups {
@@ -41,8 +41,8 @@ func (t *table) restore() {
 	}
 }
 
-// commonUnit is the largest number that all values, taken as signed ones, are
-// multiples of, 0 if that is not worth a word.
+// commonUnit returns the largest number that all values, taken as signed, are multiples of, or
+// 0 if it would not save enough.
 func commonUnit(vals []uint64) uint64 {
 	unit := uint64(0)
 	for _, v := range vals {
@@ -69,7 +69,7 @@ const (
 	maxUnit   = 1<<63 - 1
 )
 
-// inUnits turns vals, which count units, into what they are.
+// inUnits converts vals, which count units, to values.
 func inUnits(vals []uint64, unit uint64) []uint64 {
 	if unit > 1 {
 		for i := range vals {

@@ -71,7 +71,7 @@ func (g *Group) columnTable(c int) (columnTable, error) {
 	return ct, err
 }
 
-// Verify decodes everything in c and reports the first thing that is wrong.
+// Verify decodes everything in c and reports the first error.
 func (c *Chunk) Verify(desc func(number uint32) *metric.Desc) error {
 	_, err := c.verified(desc)
 	return err
