@@ -13,8 +13,8 @@ var (
 	errNames = errors.New("the names contradict themselves")
 )
 
-// A register reads the instances of a group of a chunk: at first its index, and
-// then those segments that a question needs.
+// A register reads the instances of a group of a chunk: first its index, and then the segments
+// that a question needs.
 type register struct {
 	g      *Group
 	fr     frames
@@ -26,22 +26,22 @@ type register struct {
 	read   []segmentReader
 	names  []byte
 	life   *lifetimes
-	insts  []Instance // by row, once all were asked for
+	insts  []Instance // by row, set by all
 	limits
 
-	// Room for what the segments have, made for many at a time.
+	// Memory for the kinds and spans of segments, allocated for many at a time.
 	kindRoom []kindRun
 	spanRoom []span
 }
 
-// limits bound what the names of a group may unfold into.
+// limits bound how much the names of a group may unfold to.
 type limits struct {
-	texts int // how many more there may be
-	room  int // how many bytes of them more
+	texts int // how many more texts there may be
+	room  int // how many more bytes of them
 }
 
-// textsPerByte bounds what a few bytes of names may unfold into, mostTexts what
-// many may, and textPerByte is how long they may be in all.
+// textsPerByte bounds how many texts each byte of names may unfold to, and mostTexts how many
+// there may be in all. textPerByte bounds how many bytes of text, and mostText how many in all.
 const (
 	textsPerByte = 1024
 	mostTexts    = 1 << 21
@@ -125,7 +125,7 @@ func (r *register) parse(in []byte) error {
 	return nil
 }
 
-// room cuts n from the room at p, and makes more when that is not enough.
+// room takes n elements from the slice at p, and allocates more when there are not enough.
 func room[T any](p *[]T, n int) []T {
 	if n > len(*p) {
 		*p = make([]T, max(n, 256))
@@ -135,7 +135,7 @@ func room[T any](p *[]T, n int) []T {
 	return cut
 }
 
-// index decodes what is said of a segment.
+// index decodes the index entry of a segment.
 func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) bool {
 	n := int64(s.end - s.first)
 	s.bytes = int(int64(before.bytes) + d.number(made(&m.bytes)))
@@ -194,7 +194,7 @@ func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) boo
 
 // place finds the rows of the kinds of each segment.
 func (r *register) place() {
-	// at is where the next run of a kind stands, early and others.
+	// at is the place of the next run of each kind: first the early ones, then the others.
 	at := make([]int32, 2*r.kinds+1)
 	offset := func(s *segmentIndex) int {
 		if s.first < r.early {
@@ -230,11 +230,11 @@ func (r *register) place() {
 	}
 }
 
-// where is the segment of a row, and its place there.
+// where returns the segment of a row, and its place there.
 func (r *register) where(row int) (segment int, at int, err error) {
 	i := sort.Search(len(r.runs), func(i int) bool { return int(r.runs[i].row) > row }) - 1
 	if i < 0 {
-		return 0, 0, nil // the only one, which has no index
+		return 0, 0, nil // the only instance, which has no index
 	}
 	segment = int(r.runs[i].segment)
 	s, err := r.heads(segment)
@@ -271,8 +271,8 @@ func (r *register) all() ([]Instance, error) {
 	if r.insts != nil {
 		return r.insts, nil
 	}
-	// The rows go to and fro between the segments, and one that has not been decoded
-	// to its end keeps its models: so one segment after the other.
+	// The rows alternate between the segments, and a segment that is not decoded to its end
+	// keeps its models in memory. Therefore decode one segment after another.
 	if len(r.runs) > 0 {
 		for i := range r.segs {
 			if _, err := r.bodies(i, r.segs[i].end-r.segs[i].first-1); err != nil {

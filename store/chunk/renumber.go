@@ -2,8 +2,8 @@ package chunk
 
 import "tachograph/sample/metric"
 
-// Renumber makes c a chunk of another archive, which has other numbers for the
-// same metrics.
+// Renumber makes a chunk of c for another archive, which has other numbers for the same
+// metrics.
 func Renumber(c *Chunk, desc func(number uint32) *metric.Desc, number func(*metric.Desc) uint32) (*Sealed, error) {
 	t, err := c.table(desc)
 	if err != nil {

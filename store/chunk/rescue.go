@@ -8,7 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Damaged is why a cell is absent whose value was lost to damage in a file.
+// Damaged is the reason of a cell that is absent because its value was lost to damage in a
+// file.
 var Damaged = metric.ReasonFor("lost to damage in the archive")
 
 // Inspect decodes everything in c, as Verify does, and returns what the index
@@ -21,9 +22,8 @@ func (c *Chunk) Inspect(desc func(number uint32) *metric.Desc) (Info, error) {
 	return t.info(), nil
 }
 
-// Rescue makes a sound chunk of what still reads in a damaged one, and lists
-// what does not. Values that are lost are absent, with the reason Damaged. It
-// fails if nothing can be kept.
+// Rescue makes a sound chunk of what can still be read of a damaged one, and lists what cannot.
+// Values that are lost are absent, with the reason Damaged. It fails if nothing can be kept.
 func Rescue(c *Chunk, desc func(number uint32) *metric.Desc) (*Sealed, []string, error) {
 	t := &table{class: c.Class}
 	var err error
@@ -50,7 +50,7 @@ func Rescue(c *Chunk, desc func(number uint32) *metric.Desc) (*Sealed, []string,
 	return s, lost, err
 }
 
-// rescue decodes what can be decoded of g; nil if that is nothing.
+// rescue decodes what can be decoded of g; nil if nothing can.
 func (g *Group) rescue(desc func(number uint32) *metric.Desc, words uint64, noWords bool) (*groupTable, []string) {
 	t := &groupTable{name: g.Name, indom: g.Indom}
 	var err error
@@ -99,7 +99,7 @@ func metricName(d *metric.Desc, number uint32) string {
 	return d.Name
 }
 
-// someOf lists names, but not without end.
+// someOf lists names, up to a limit.
 func someOf(names []string) string {
 	const enough = 12
 	if len(names) <= enough {
@@ -108,7 +108,7 @@ func someOf(names []string) string {
 	return strings.Join(names[:enough], ", ") + fmt.Sprintf(" and %d more", len(names)-enough)
 }
 
-// absentColumn is a column of n series without any value.
+// absentColumn returns a column of n series without any value.
 func absentColumn(n int) columnTable {
 	missing := newMissing(n)
 	for i := range n {

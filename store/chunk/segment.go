@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// describe says what the index must of the instances from first to before end in
-// the order of appearance.
+// describe returns the index entry of the instances from first to before end in the order of
+// appearance.
 func (x *instanceEncoder) describe(first, end int) *segmentIndex {
 	s := &segmentIndex{first: first, end: end, base: x.origins[x.order[first]].begin, frame: -1, copied: true}
 	counts := make(map[int32]int32)
@@ -44,8 +44,9 @@ func (x *instanceEncoder) describe(first, end int) *segmentIndex {
 	return s
 }
 
-// echoes are the frames of the names of labels whose values are always the
-// first number of the key, as a pid is: what that rules out, they do.
+// echoes returns the frames of the names of labels whose values always equal the first number
+// of the key, as a pid does. A question that this number rules out is ruled out by these labels
+// too.
 func (x *instanceEncoder) echoes() []int {
 	echo := make(map[string]bool)
 	var names []string
@@ -126,8 +127,8 @@ func (e *encoder) frame(s *slotModel, f int32) {
 	s.used = f
 }
 
-// keyFigures codes the numbers of a key, the last one first: by how much that
-// grew tells how much the others may have.
+// keyFigures codes the numbers of a key, the last one first: by how much that one grew
+// indicates by how much the others may have grown.
 func (e *encoder) keyFigures(s *slotModel, figures []figure) {
 	grown := uint32(0)
 	for i := len(figures) - 1; i >= 0; i-- {
@@ -152,8 +153,8 @@ func (e *encoder) digits(s *slotModel, i int, f figure) {
 	}
 }
 
-// A likeness finds the instance of a segment to which the next one of a kind is
-// likened: the last of that kind, or else the last of all.
+// A likeness finds the instance of a segment that the next one of a kind is compared to: the
+// last of that kind, or else the last of all.
 type likeness struct {
 	byKind map[int32][]textRef
 	last   []textRef
@@ -172,8 +173,7 @@ func (l *likeness) note(kind int32, refs []textRef) {
 	l.byKind[kind], l.last = refs, refs
 }
 
-// body codes what an instance was called. The frame of its latest name is its
-// kind.
+// body codes the names and labels of an instance. The frame of its latest name is its kind.
 func (x *instanceEncoder) body(m *bodyModel, i int32, alike *likeness) {
 	e, in, o := &x.e, &x.insts[i], &x.origins[i]
 	kind := int32(x.fr.number(o.kind))
@@ -211,7 +211,7 @@ func (x *instanceEncoder) body(m *bodyModel, i int32, alike *likeness) {
 	alike.note(kind, refs)
 }
 
-// text codes one text of a label, given that of the instance it is likened to.
+// text codes one text of a label, given the text of the instance it is compared to.
 func (x *instanceEncoder) text(m *bodyModel, s *slotModel, text string, before *textRef) textRef {
 	e := &x.e
 	if before != nil {
@@ -240,7 +240,7 @@ func (x *instanceEncoder) text(m *bodyModel, s *slotModel, text string, before *
 	return textRef{text, f}
 }
 
-// figures codes the numbers of a text that is no key.
+// figures codes the numbers of a text that is not a key.
 func (e *encoder) figures(m *bodyModel, s *slotModel, figures []figure) {
 	for i, f := range figures {
 		copied := i < len(m.keyed) && m.keyed[i].value == f.value

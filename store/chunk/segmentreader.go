@@ -8,23 +8,24 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A segmentReader is a segment of instances as far as it has been decoded: first
-// when they came, their kinds and keys, by which they are found; then the rest.
+// A segmentReader is a segment of instances as far as it has been decoded: first the heads,
+// which are when the instances came, their kinds and keys, by which they are found; then the
+// rest.
 type segmentReader struct {
 	begins  []uint32
 	rows    []int32
 	kinds   []int32
-	names   []int32 // how many
+	names   []int32 // how many names; the complement if the body has to say which
 	frames  []int32 // of the keys
 	figures []figure
 	from    []int32 // where the figures of a key begin
 	insts   []Instance
 
-	d      decoder // where the heads end
+	d      decoder // at the end of the heads
 	head   *headModel
 	body   *bodyModel
 	bodies *bodyReader // until all are decoded
-	bodied int         // how many are
+	bodied int         // how many are decoded
 }
 
 // heads decodes the heads of a segment, once.
@@ -68,7 +69,7 @@ func (r *register) heads(i int) (*segmentReader, error) {
 	return s, nil
 }
 
-// unlearn gives up the models of a segment when nobody will learn from it any more.
+// unlearn frees the models of a segment when no other segment will learn from them any more.
 func (s *segmentReader) unlearn() {
 	if s.head != nil {
 		s.head.spare()
@@ -79,12 +80,12 @@ func (s *segmentReader) unlearn() {
 	s.head, s.body = nil, nil
 }
 
-// teaches reports whether others have learned from segment i.
+// teaches reports whether other segments have learned from segment i.
 func (r *register) teaches(i int) bool {
 	return r.segs[i].first == 0 || r.segs[i].first == r.early
 }
 
-// teacher is the segment from which segment i has learned.
+// teacher returns the segment from which segment i has learned.
 func (r *register) teacher(i int) int {
 	if r.segs[i].first < r.early {
 		return 0
@@ -120,7 +121,7 @@ func (s *segmentReader) decodeHeads(r *register, index *segmentIndex) bool {
 		s.rows[k] = run.row + run.count - c.left[kind] - 1
 		names := int64(1)
 		if d.bit(&m.plain[0], fastLimit) == 0 {
-			// One name is told from none, or from one that came later, in the body.
+			// The body has the details where an instance has no name, or one that came later.
 			if names = d.number(made(&m.counts)); names < 0 || names >= int64(r.g.Blocks)+2 {
 				return false
 			}
@@ -185,7 +186,7 @@ func (d *decoder) digits(s *slotModel, i int, f *figure) bool {
 	return true
 }
 
-// find is the place of a key, -1 if it is not there.
+// find returns the place of a key, -1 if it is not there.
 func (s *segmentReader) find(frame int, figures []figure) int {
 	for k, f := range s.frames {
 		if int(f) == frame && slices.Equal(s.figures[s.from[k]:s.from[k+1]], figures) {
@@ -222,7 +223,7 @@ func (r *register) bodies(i, place int) (*segmentReader, error) {
 	for ; s.bodied <= place; s.bodied++ {
 		b := s.bodies
 		if b.d.short() || !b.instance(&s.insts[s.bodied], s.bodied) || b.d.short() {
-			b.d.at = math.MaxInt32 // what is wrong once stays so
+			b.d.at = math.MaxInt32 // an error once remains an error
 			return nil, r.g.wrong("names", errNames)
 		}
 	}
@@ -236,7 +237,7 @@ func (r *register) bodies(i, place int) (*segmentReader, error) {
 	return s, nil
 }
 
-// A bodyReader decodes what the instances of a segment were called.
+// A bodyReader decodes the names and labels of the instances of a segment.
 type bodyReader struct {
 	r       *register
 	s       *segmentReader
@@ -339,7 +340,7 @@ func (b *bodyReader) label(slot int, before []textRef, refs *[]textRef) (string,
 	return keep(textRef{text, int32(frame)})
 }
 
-// frame decodes the number of a frame, -1 if there is none such.
+// frame decodes the number of a frame, -1 if there is no such frame.
 func (b *bodyReader) frame(m *slotModel) int64 {
 	f := int64(m.used) + b.d.number(made(&m.which))
 	if f < 0 || f >= int64(len(b.r.fr.list)) {
@@ -349,7 +350,7 @@ func (b *bodyReader) frame(m *slotModel) int64 {
 	return f
 }
 
-// numbers decodes the n numbers of a text that is no key.
+// numbers decodes the n numbers of a text that is not a key.
 func (b *bodyReader) numbers(m *slotModel, n int) bool {
 	d, keyed := &b.d, b.m.keyed
 	for i := range b.figures[:n] {
@@ -368,7 +369,7 @@ func (b *bodyReader) numbers(m *slotModel, n int) bool {
 	return true
 }
 
-// build puts a text together.
+// build assembles a text from its frame and figures.
 func (b *bodyReader) build(frame int32, figures []figure) (string, bool) {
 	if b.r.texts--; b.r.texts < 0 {
 		return "", false

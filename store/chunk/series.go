@@ -9,31 +9,30 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A series is coded as its first value, whether it varies, and if so how it
-// is predicted and what happens at each of its active ordinals: whether the
-// value changes there and by how much.
+// A series is coded as its first value, whether it varies, and if so the method of prediction
+// and what happens at each of its active ordinals: whether the value changes there and by how
+// much.
 type seriesModel struct {
 	first  number
 	varies [3]prob
 	method [8]prob
 	moves  moves
 	delta  step
-	prev   uint64 // context: the first value of the series before
+	prev   uint64 // context: the first value of the previous series
 	varied uint32
-	mixed  bool // or the first model alone says: in times, and in version 1
-	ready  bool // whether moves and delta are: many streams need neither
+	mixed  bool // two models are combined; otherwise the first decides alone: in times, and in version 1
+	ready  bool // whether moves and delta are set up: many streams need neither
 }
 
 const historyBits = 6
 
-// Methods of prediction. What is coded at a change is the difference to the
-// prediction.
+// Methods of prediction. What is coded at a change is the difference from the prediction.
 const (
 	byLast    = iota // the value before
 	byTrend          // the value before plus the change before
-	byFirst          // the first value: for what returns again and again
+	byFirst          // the first value: for values that return again and again
 	byNothing        // zero
-	byOther          // the value before plus what the change of another series says
+	byOther          // the value before plus the change that another series predicts
 )
 
 func (m *seriesModel) init(mixed bool) {
@@ -61,9 +60,9 @@ func (m *seriesModel) begin() {
 	m.moves.begin()
 }
 
-// series codes the series with the given changes, whose first is at ordinal
-// 0. It has n values; active lists the ordinals above 0 at which a change is
-// possible, nil for all; guide is nil or the series it is predicted from.
+// series codes a series of n values with the given changes, the first of which is at ordinal 0.
+// active lists the ordinals above 0 at which a change is possible, nil for all. guide is nil or
+// the series it is predicted from.
 func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, active []uint32, g *guide) {
 	e.number(&m.first, int64(vals[0]-m.prev))
 	m.prev = vals[0]
@@ -132,7 +131,7 @@ func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, a
 	}
 }
 
-// chooseMethod estimates which prediction costs least, and how many bits.
+// chooseMethod estimates which prediction costs least, and how many bits that takes.
 func chooseMethod(vals []uint64) (method uint32, bits int) {
 	var cost [4]int
 	last, trend := vals[0], uint64(0)
@@ -153,7 +152,7 @@ func chooseMethod(vals []uint64) (method uint32, bits int) {
 	return uint32(best), cost[best]
 }
 
-// A reference is four numbers as they are.
+// reference codes a reference as four plain numbers.
 func (e *encoder) reference(f *reference) {
 	e.plain(uint64(f.group), 12)
 	e.plain(uint64(f.col), 16)
@@ -181,39 +180,38 @@ func size(d uint64) int {
 	return bits.Len64(d)
 }
 
-// A Series is what a chunk holds of one metric and instance. Ordinals count
-// the blocks that the instance was in.
+// A Series is the content of a chunk for one metric and instance. Ordinals count the blocks
+// that the instance was in.
 type Series struct {
 	// Life is the number of ordinals.
 	Life uint32
-	// At lists the ordinals at which the value changed, the first one where
-	// the first value was seen; Bits are the values from there on. Both are
-	// empty when every cell is absent.
+	// At lists the ordinals at which the value changed, beginning with the one where the first
+	// value was seen; Bits are the values from there on. Both are empty when every cell is
+	// absent.
 	At   []uint32
 	Bits []uint64
 	// miss lists the changes between absent and present.
 	miss  []missAt
 	sieve sieve // scratch
-	// unit is what Bits count, before they are what they mean.
+	// unit is what Bits count while they are not yet converted to values.
 	unit uint64
 }
 
-// spareSeries are series to decode into, whose room is used again.
+// spareSeries are series to decode into, whose memory is reused.
 var spareSeries = sync.Pool{New: func() any { return new(Series) }}
 
 func borrowSeries() *Series  { return spareSeries.Get().(*Series) }
 func returnSeries(s *Series) { spareSeries.Put(s) }
 
-// An other finds the series that a reference means, with its changes up to an
-// ordinal.
+// An other finds the series that a reference names, with its changes up to an ordinal.
 type other func(f *reference, until uint32) (*Series, error)
 
 // wholeSeries is an ordinal beyond all others.
 const wholeSeries = 1<<32 - 1
 
-// decode reads a series with its changes up to the ordinal until. Ordinals
-// among those at which it was present come before it, if any were absent, so that
-// it may be some more.
+// decode reads a series with its changes up to the ordinal until. If cells are absent, it
+// counts until among the present ordinals, which come earlier, and may therefore read some
+// more.
 func (s *Series) decode(d *decoder, m *seriesModel, life uint32, miss []missAt, active []uint32, find other, until uint32) error {
 	s.Life, s.miss = life, miss
 	s.At, s.Bits = s.At[:0], s.Bits[:0]
@@ -293,7 +291,7 @@ func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32, f
 	return nil
 }
 
-// guided decodes the changes of a series that is predicted from another.
+// guided decodes the changes of a series that is predicted from another one.
 func (d *decoder) guided(m *seriesModel, s *Series, room uint32, active []uint32, find other, until uint32) error {
 	g := guide{reference: d.reference()}
 	o, err := find(&g.reference, until)
@@ -325,9 +323,9 @@ func (d *decoder) guided(m *seriesModel, s *Series, room uint32, active []uint32
 	return nil
 }
 
-// Stretches calls fn for each stretch of blocks between from and to, both
-// inclusive, throughout which the series has one value or is absent for one
-// reason. It is not called for blocks that the instance was not in.
+// Stretches calls fn for each stretch of blocks between from and to, both inclusive, throughout
+// which the series has one value or is absent for one reason. It skips blocks that the instance
+// was not in.
 func (s *Series) Stretches(in *Instance, from, to uint32, fn func(start, end uint32, bits uint64, why metric.Reason)) {
 	ordinal := uint32(0) // of the first block of the run
 	k, m := -1, -1       // the change and the absence in force
@@ -339,7 +337,7 @@ func (s *Series) Stretches(in *Instance, from, to uint32, fn func(start, end uin
 		if r.End > from {
 			at := ordinal
 			if from > r.Start {
-				// There may be as many questions as changes, where the clock was set back.
+				// There may be as many calls as changes, where the clock was set back.
 				at += from - r.Start
 				k, _ = slices.BinarySearch(s.At, at+1)
 				k--

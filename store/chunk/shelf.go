@@ -13,7 +13,7 @@ type shelved struct {
 	n, life uint32
 }
 
-// Reset empties the shelf; what it returned before is void.
+// Reset empties the shelf and invalidates the series it has returned.
 func (h *Shelf) Reset() {
 	h.at, h.bits, h.items, h.miss = h.at[:0], h.bits[:0], h.items[:0], nil
 }

@@ -17,8 +17,8 @@ type Sought struct {
 
 // A Trait is what is known about a text that is looked for.
 type Trait struct {
-	// Frame reports whether a text may be meant that is like this one but has
-	// digits in place of each zero byte; nil if any may. Chunks may ask it at a time.
+	// Frame reports whether a text may be meant that equals frame with digits in place of each
+	// zero byte; nil if any text may. Several chunks may call it at the same time.
 	Frame func(frame string) bool
 	// Ends are the endings of its figures. For each Ending, at least one figure must have it.
 	Ends []Ending
