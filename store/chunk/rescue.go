@@ -12,8 +12,8 @@ import (
 // file.
 var Damaged = metric.ReasonFor("lost to damage in the archive")
 
-// Inspect decodes everything in c, as Verify does, and returns what the index
-// should say about it, Size and Sum left out.
+// Inspect decodes everything in c, as Verify does, and returns its index entry, without Size and
+// Sum.
 func (c *Chunk) Inspect(desc func(number uint32) *metric.Desc) (Info, error) {
 	t, err := c.verified(desc)
 	if err != nil {

@@ -15,7 +15,7 @@ type segmentReader struct {
 	begins  []uint32
 	rows    []int32
 	kinds   []int32
-	names   []int32 // how many names; the complement if the body has to say which
+	names   []int32 // how many names; the complement if the body has their blocks
 	frames  []int32 // of the keys
 	figures []figure
 	from    []int32 // where the figures of a key begin
@@ -121,7 +121,7 @@ func (s *segmentReader) decodeHeads(r *register, index *segmentIndex) bool {
 		s.rows[k] = run.row + run.count - c.left[kind] - 1
 		names := int64(1)
 		if d.bit(&m.plain[0], fastLimit) == 0 {
-			// The body has the details where an instance has no name, or one that came later.
+			// It has no name, several, or one that came later. The body has their blocks.
 			if names = d.number(made(&m.counts)); names < 0 || names >= int64(r.g.Blocks)+2 {
 				return false
 			}
