@@ -8,5 +8,5 @@ import (
 // ArchiveInfo describes one archive, finished or live.
 type ArchiveInfo = archive.Info
 
-// Crowd is what instances that came and went have used together.
+// Crowd sums up what instances that came and went have used.
 type Crowd = digest.Crowd

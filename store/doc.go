@@ -65,8 +65,8 @@
 //   - archive: the record of one rotation period of one boot of one host. It is
 //     live while it is being written, and finished afterwards.
 //   - directory: where a recorder keeps its archives, and its lock.
-//   - tick, event, description, configuration: what is recorded.
-//   - record: one of these in the journal, or one key and value of a bucket.
+//   - tick, event, description, configuration: the things that are recorded.
+//   - record: one of these things in the journal, or one key and value of a bucket.
 //   - journal: what a live archive has accepted and its bbolt file does not hold
 //     yet. Its files are generations; to turn is to begin the next one.
 //   - collect: to put together, as a batch, what came since the last commit.
@@ -77,7 +77,7 @@
 //   - chunk: the ticks of a class over a stretch of time, column by column.
 //   - digest: a summary of the short-lived instances of some chunks.
 //   - rotate: to begin the next archive; finish: to complete the one before.
-//   - take over: what a start does with what an earlier run left.
+//   - take over: to finish, at the start, what an earlier run left unfinished.
 //   - trouble: the disk refuses. Recording goes on in memory, up to a bound.
 //   - damage: a file is not as it was written; loss: what cannot be read because of it.
 //   - run: values of one series at successive ticks; span: a stretch of time.

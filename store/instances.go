@@ -56,7 +56,7 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 
 // A filter says which rows of a view are wanted.
 type filter struct {
-	rows  []int // in their order; nil for all
+	rows  []int // in rising order; nil for all
 	count int
 	named bool // their names have been read
 }

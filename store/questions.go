@@ -28,7 +28,7 @@ type Archive interface {
 }
 
 // Derived are the questions whose answers follow from Select and Lives. A Reader answers
-// them from what it keeps beside the values; package derive answers them for all others.
+// them from data that it has besides the values; package derive answers them for all others.
 type Derived interface {
 	Summarize(Selection) iter.Seq[*Summary]
 	Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part]

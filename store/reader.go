@@ -28,7 +28,7 @@ type Reader struct {
 	limits   Limits
 }
 
-// opened is what a Reader and its views share.
+// opened is the state that a Reader and its views share.
 type opened struct {
 	paths     []string
 	complete  func(*metric.Host, *metric.Desc)

@@ -28,7 +28,7 @@ func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 	boot := func(a *source) instanceID { return instanceID{host: a.Info.Host.ID, boot: a.Info.BootID} }
 	prior := make(map[instanceID]*source) // the last archive of each boot before the window
 	reach := make(map[instanceID]bool)    // the boots that reach into the window,
-	began := make(map[instanceID]bool)    // and those of them in which it has begun
+	began := make(map[instanceID]bool)    // and those in which it has begun
 	list := r.archivesOf(sel)
 	for _, a := range list {
 		if a.Info.To < sel.From {
@@ -286,7 +286,7 @@ func (e *emitter) note(col, place int32, in *metric.Instance) {
 // named makes sure that the names of v's wanted instances are read.
 func (p *plan) named(v *archive.View) bool {
 	if f := p.filters[v]; f != nil && f.named || v.Indom == metric.NoIndom || p.keys(v.Indom).few {
-		return true // there are none, or the filter has found them
+		return true // there are no instances, or the filter has read their names
 	}
 	var err error
 	if p.sel.Cohort != nil {

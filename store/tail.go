@@ -37,7 +37,7 @@ type tail struct {
 type tailFile struct {
 	journal.Generation
 	file   disk.File
-	taken  *gather.Intake // nil before it is read, and if it need not be
+	taken  *gather.Intake // nil before the file is read, and if it need not be read
 	fresh  bool           // records have been taken in since chunks were made
 	told   bool           // its damage has been reported
 	copied bool           // chunks come from the copy that a later generation holds
@@ -161,7 +161,7 @@ func sideBySide(files []*tailFile, fn func(*tailFile) error) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// show makes what the files hold part of a.
+// show adds what the files hold to a.
 func (t *tail) show(a *source) error {
 	cat := layout.NewCatalog(a.Descs)
 	var mu sync.Mutex

@@ -18,14 +18,13 @@ type Limits struct {
 	// intervals before the window or, where a metric is read rarely, the whole archive.
 	// Without it the search goes back to the beginning of the boot.
 	Near bool
-	// UpTo leaves out what was recorded behind a mark; nil: nothing.
+	// UpTo hides what was recorded after a mark; nil: nothing.
 	UpTo *Mark
 }
 
-// A Mark is a place in a recording, between what was recorded before it and what was
-// recorded behind it.
+// A Mark is a place in a recording.
 type Mark struct {
-	// Archive is the ID of the archive. Later ones of its host are behind the mark.
+	// Archive is the ID of the archive. Later archives of its host are after the mark.
 	Archive string
 	// Read is, for each class, the continuous clock of its last reading before the mark.
 	Read [metric.NumClasses]int64
@@ -39,7 +38,7 @@ type Mark struct {
 // is refreshed or closed.
 func (r *Reader) View(l Limits) Archive {
 	if l.Near = l.Near || r.limits.Near; l.UpTo == nil {
-		l.UpTo = r.limits.UpTo // what was behind a mark stays behind it
+		l.UpTo = r.limits.UpTo // what was after a mark stays hidden
 	}
 	v := *r
 	v.limits = l

@@ -328,7 +328,7 @@ func (a *File) listUnlisted(counts map[string]uint32) {
 			}
 			data, err := read()
 			if err != nil {
-				return // it counts as lost
+				return // the chunk counts as lost
 			}
 			in, err := layout.InspectChunk(data, a.Desc)
 			if err != nil || in.Class != class {

@@ -194,7 +194,7 @@ func (r *ChunkRef) Wrong(err error) error {
 type ChunkError struct {
 	Class    metric.Class
 	Number   uint32
-	From, To int64 // wall clocks, as the index says
+	From, To int64 // wall clocks, from the index
 	Err      error
 }
 

@@ -2,8 +2,8 @@ package archive
 
 import "tachograph/sample/metric"
 
-// An Item is one thing that a reader takes out of a recording when it goes through it in the
-// order of time: a tick, an event, a loss, or the news that there is no more at present.
+// An Item is one thing that a reader finds when it goes through a recording in the order of
+// time: a tick, an event, a loss, or the end of what is recorded so far.
 type Item struct {
 	// Archive is the archive of the item, as it was when the reader came to it. A new
 	// pointer says that another archive begins. It never changes, though the recorder renames

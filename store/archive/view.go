@@ -131,7 +131,7 @@ func (v *View) spans(from, to int64) []Span {
 }
 
 // Cut divides spans so that none has blocks on both sides of one of the cuts,
-// which are wall clocks in order; a block at a cut is before it.
+// which are wall clocks in order; a block at a cut counts as before it.
 func (v *View) Cut(spans []Span, cuts []int64) []Span {
 	if len(cuts) == 0 {
 		return spans

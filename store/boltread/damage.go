@@ -26,7 +26,7 @@ func (d *Damage) Error() string {
 
 func (d *Damage) Unwrap() error { return d.Err }
 
-// maxDamage bounds what a hostile file can make a Snapshot remember.
+// maxDamage bounds how much damage a hostile file can make a Snapshot remember.
 const maxDamage = 1000
 
 type damageLog struct {

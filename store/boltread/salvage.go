@@ -80,7 +80,7 @@ type salvage struct {
 	found []*Damage
 }
 
-// tree reports what m leads to, and whether damage was met.
+// tree reports everything that m leads to, and whether it met damage.
 func (v *salvage) tree(m *Meta, older bool) (bool, error) {
 	s, err := OpenMeta(v.src, m)
 	if err != nil {

@@ -55,7 +55,7 @@ func distribute(from []uint32, of []int32, put func(k int, at uint32)) {
 		put(k, from[i])
 		from[i]++
 	}
-	copy(from[1:], from) // each has moved on to where the next one begins
+	copy(from[1:], from) // each place has moved on to where the next owner begins
 	from[0] = 0
 }
 

@@ -159,7 +159,7 @@ func (b *Builder) group(g *metric.Group) *groupBuilder {
 	return gb
 }
 
-// never is the state of a cell that has had no value yet.
+// never is the state of a cell that has not had a value yet.
 const never = ^metric.Reason(0)
 
 // A groupBuilder collects the blocks of one group.

@@ -34,7 +34,7 @@ func (b *beat) saw(off int64) {
 const (
 	beatRate   = 4
 	beatLevels = 6
-	beatEscape = 0 // a reading that is too far off for the others
+	beatEscape = 0 // a reading with a deviation too large for the other symbols
 	beatZero   = 1 << (beatLevels - 1)
 	maxNoise   = 32 // bits stored unmodelled
 )

@@ -19,7 +19,7 @@ type codec struct {
 	activity  func(in []byte, lives *lifetimes) (*activity, error)
 	column    func(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error) error
 	summaries func(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
-	// references is how many series a reference may lead through.
+	// references is the longest chain of series that a series may be predicted through.
 	references int
 	sketches   func(in []byte, groups []*Group) (sketches, error)
 }

@@ -26,7 +26,7 @@ const (
 )
 
 type segment struct {
-	series int // how many
+	series int // how many series
 	bytes  int
 }
 
@@ -66,7 +66,7 @@ func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes ma
 		out = binary.AppendUvarint(out, t.unit)
 	}
 	for i, s := range segs {
-		if i < len(segs)-1 { // the last one has what is left
+		if i < len(segs)-1 { // the last one gets the rest
 			out = binary.AppendUvarint(out, uint64(s.series))
 			out = binary.AppendUvarint(out, uint64(s.bytes))
 		}

@@ -105,7 +105,7 @@ func (d *decoder) kind(m *headModel, c *kindCoder) int32 {
 		}
 		below += n
 	}
-	return want // never
+	return want // not reached
 }
 
 // share codes a range of n out of total equally likely parts, which begins after below parts.

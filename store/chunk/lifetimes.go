@@ -22,7 +22,7 @@ type lifetimes struct {
 	list   []uint32
 	blocks int
 	segs   []lifeSegment
-	absent map[int][]uint32 // rows with more than one run: its length, and then gap and length of each further one
+	absent map[int][]uint32 // by row, with more than one run: the length of the first run, then gap and length of each further one
 	left   uint64           // the most that all those not decoded yet may add up to
 	runs   int              // likewise for their runs
 }

@@ -30,7 +30,7 @@ type Trait struct {
 type Ending struct {
 	Value, Mod uint64
 	First      bool
-	Before     string // what follows the figure, as far as is known
+	Before     string // text that follows the figure, as far as it is known
 }
 
 // A tester applies a Sought to the index of a chunk.

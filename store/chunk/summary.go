@@ -22,7 +22,7 @@ type Summary struct {
 	First, Last           uint64
 	Min, Max              uint64
 	Sum, Weighted         float64
-	Increase              float64 // dips taken off
+	Increase              float64 // minus dips
 	Resets, Wraps         uint32
 	// Steepest is a counter's greatest increase per second from one value to the next, rounded
 	// up to 8 binary digits. It is infinite where it is not stored: for processes and threads.
@@ -286,7 +286,7 @@ func (sum *Summary) even(conts []int64) float64 {
 	return float64(sum.Sum / float64(sum.Count) * seconds(conts[sum.LastBlock]-conts[sum.FirstBlock]))
 }
 
-// maxExcess times MaxTicks is a number of 62 bits.
+// maxExcess bounds each value minus the first: times MaxTicks it is a number of 62 bits.
 const maxExcess = 1 << 45
 
 // excess returns the sum of all values minus the first, if that is small. It then computes Sum

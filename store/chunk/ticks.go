@@ -253,7 +253,7 @@ type groupTicks struct {
 	at    []blockAt
 	insts []Instance
 	words []string
-	next  int // the block to come
+	next  int // the next block
 	block metric.Block
 	gone  []bool             // by column: it is damaged
 	mine  []*metric.Instance // by row
@@ -375,7 +375,7 @@ func (g *groupTicks) instance(row int) *metric.Instance {
 func (g *groupTicks) open(end int) error {
 	n := end - g.next
 	if g.windows > 0 {
-		n = min(n, 2*(g.until-g.from)) // the last window was as long as it could be
+		n = min(n, 2*(g.until-g.from)) // the last window was as long as possible
 	}
 	for ; ; n = max(1, n/2) {
 		if g.windows++; g.windows > ticksWindows {

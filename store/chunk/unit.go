@@ -12,7 +12,7 @@ import (
 // to all.
 
 // measure converts the values of t to their units, and restore converts them back. Columns that
-// are made later are measured then.
+// are made later are measured at that time.
 func (t *table) measure() {
 	for _, g := range t.groups {
 		for c := range g.cols {

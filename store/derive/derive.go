@@ -1,5 +1,5 @@
 // Package derive answers questions from the values of an archive, for archives in memory,
-// which keep nothing beside the values. A store.Reader answers them faster from its chunks.
+// which keep only the values. A store.Reader answers them faster from its chunks.
 package derive
 
 import (

@@ -143,7 +143,7 @@ func (m *maker) add(c *chunk.Chunk, sum uint32) (bool, error) {
 				continue
 			}
 			if m.carried[insts[i].Key] == nil && m.gone[hash(insts[i].Key)] {
-				return false, nil // It was away, and is back.
+				return false, nil // It was away and is back.
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func hash(key string) uint64 {
 	return h.Sum64()
 }
 
-// continues reports whether a group goes on where the chunk before ended.
+// continues reports whether a group goes on where the previous chunk ended.
 func (m *maker) continues(g *chunk.Group, columns []Column, stamps []metric.Stamp) bool {
 	d := m.d
 	if g.Indom != d.Indom || !slices.EqualFunc(columns, d.Columns, func(a, b Column) bool { return a.Number == b.Number }) {

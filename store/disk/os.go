@@ -141,7 +141,7 @@ func openLock(name string) (f *os.File, exposed bool, err error) {
 	return f, exposed, nil
 }
 
-// onlyName refuses a file that has other names as well.
+// onlyName refuses a file that also has other names.
 func onlyName(name string, st fs.FileInfo) error {
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Nlink > 1 {
 		return fmt.Errorf("open %s: it has %d names (hard links), and a lock has one: remove it", name, sys.Nlink)

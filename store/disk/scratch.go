@@ -59,7 +59,7 @@ func CreateScratch(name string) (*os.File, error) {
 }
 
 const (
-	// making is in the names of directories that may be removed whatever is in them.
+	// making is in the names of directories that may be removed whatever they contain.
 	making = ".making-"
 	// naming is in the names of directories from which files get their names, one after the
 	// other. A process that makes the same files finishes these first.
@@ -99,7 +99,7 @@ const maxProcess = 1 << 22
 // A Leftover is a file or directory that no process is making any more.
 type Leftover struct {
 	Path  string // where it is
-	Final string // what it was to become
+	Final string // where it would have been when finished
 	Rest  string // the part of its name after that of Scratch
 	IsDir bool
 }

@@ -14,7 +14,7 @@ import (
 	"tachograph/store/fault"
 )
 
-// Options say what to follow, and from where.
+// Options are what to follow, and from where.
 type Options struct {
 	// Host is the ID of the host to follow. It may be empty: the host is then the one that was
 	// recorded last.
@@ -48,7 +48,7 @@ type Follower struct {
 	shelf shelf
 	wake  *waker
 	same  archive.Sameness
-	vol   *volume // what is being read; nil while there is nothing
+	vol   *volume // the archive being read; nil while there is none
 	pos   Position
 	queue []archive.Item // delivered before anything else
 	here  bool           // Present was the last item

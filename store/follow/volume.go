@@ -313,7 +313,7 @@ func (v *volume) next() (archive.Item, bool) {
 		rec := v.record()
 		if rec == nil {
 			if v.drain != nil {
-				continue // the archive was read anew
+				continue // the archive was read again
 			}
 			v.reckon()
 			return archive.Item{}, false

@@ -25,7 +25,7 @@ type waker struct {
 	broken  atomic.Bool // a directory is not where it was
 
 	src  notifier // nil before it is needed, or where there is none
-	none bool     // there is none
+	none bool     // the system has none
 	dirs []watchedDir
 	file disk.File
 	deaf bool // the kernel does not report writes to the file

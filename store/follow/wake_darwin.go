@@ -37,7 +37,7 @@ func newNotifier(w *waker) (notifier, error) {
 	return n, nil
 }
 
-// change changes one thing that is watched.
+// change adds, changes or removes one event that the kernel reports.
 func (n *kqueue) change(ident, filter, flags int, notes uint32) error {
 	var ev [1]unix.Kevent_t
 	unix.SetKevent(&ev[0], ident, filter, flags)
