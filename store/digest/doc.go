@@ -4,9 +4,9 @@
 //
 // A digest has members, which have entries of their own: the instances that may have more in
 // other chunks, and those that gained most of something. The others began and ended within it.
-// It sums these up in crowds with the same title and the same owner, and has the most that one
-// of them gained. So a ranking is exact: where one of these could be in it, the chunks are
-// decoded.
+// The digest sums up those with the same title and the same owner in a crowd, and has the most
+// that one of them gained. So a ranking is exact: where one of these could be in it, the chunks
+// are decoded.
 //
 // It is made from the chunks alone, and the chunks answer whatever it answers. FORMAT.md in the
 // directory above describes the bytes.

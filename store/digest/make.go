@@ -99,7 +99,7 @@ type crowdKey struct {
 // A gathering is a crowd that may still grow.
 type gathering struct {
 	Crowd
-	only *life // while it has one instance
+	only *life // its only instance; nil once it has more
 }
 
 // A life is an instance that may still go on.

@@ -61,8 +61,8 @@ func CreateScratch(name string) (*os.File, error) {
 const (
 	// making is in the names of directories that may be removed whatever they contain.
 	making = ".making-"
-	// naming is in the names of directories from which files get their names, one after the
-	// other. A process that makes the same files finishes these first.
+	// naming is in the names of directories whose files are moved to their final names, one
+	// after the other. A later process that makes the same files must finish that first.
 	naming = ".naming-"
 )
 
