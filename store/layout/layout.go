@@ -18,7 +18,7 @@ import (
 // describes it.
 const FormatVersion = 2
 
-// CheckFormat says of a version of the format whether this package reads it.
+// CheckFormat returns an error if this package cannot read that version of the format.
 func CheckFormat(version int) error {
 	switch {
 	case version > FormatVersion:
@@ -39,12 +39,12 @@ const (
 	// BucketDigests holds class, number of the first -> what instances that come
 	// and go came to over some chunks.
 	BucketDigests = "digests"
-	// BucketSpare holds the header and the descriptions once more, without
-	// their prose: all else is worthless without them.
+	// BucketSpare holds the header and the descriptions once more, without their prose: all else
+	// is worthless without them.
 	BucketSpare = "spare"
 )
 
-// Buckets are the buckets that no archive lacks.
+// Buckets are the buckets that every archive has.
 var Buckets = []string{BucketMeta, BucketMetrics, BucketIndex, BucketChunks, BucketEvents, BucketSpare}
 
 // Beside are the buckets of what was made of the chunks and answers questions
@@ -61,7 +61,7 @@ const (
 	MetaJournal   = "journal"   // JSON: how much of its journal the archive holds
 )
 
-// A Header is what an archive says about itself and never changes.
+// A Header holds the facts about an archive that never change.
 type Header struct {
 	Format   int         `json:"format"`
 	ID       string      `json:"id"`
@@ -73,19 +73,19 @@ type Header struct {
 	// Serial counts the archives of a directory in the order in which they were
 	// begun, whatever the clock said; 0 in archives made before it was counted.
 	Serial uint64 `json:"serial,omitempty"`
-	// Reduced is set where others hold more of the same time.
+	// Reduced is set if other archives hold the same time in more detail.
 	Reduced *Reduction `json:"reduced,omitempty"`
-	// Since and Until are the wall clocks between which the archive holds what was recorded,
-	// where it is a part of others; 0 in one that is no part, or where only the other end
-	// is cut. What stands before Since is how things stood then: the last of everything that
-	// was read before, for who wants to know what a counter gained since, and what has not
-	// changed since.
+	// Since and Until are set if the archive is a part of others: it holds what was recorded
+	// between these wall clocks. Either is 0 if that end is not cut. The data before Since is
+	// how things stood then: the last values of everything, read before Since. Readers need them
+	// to compute what a counter gained since, and to know the values that have not changed
+	// since.
 	Since int64 `json:"since,omitempty"`
 	Until int64 `json:"until,omitempty"`
 }
 
-// Totals is what an archive holds, so that a reader notices when something is
-// gone whole.
+// Totals counts what an archive holds, so that a reader notices when something is missing
+// entirely.
 type Totals struct {
 	Chunks  map[string]uint32 `json:"chunks,omitempty"` // per class name
 	Events  uint32            `json:"events,omitempty"` // batches
@@ -98,15 +98,16 @@ type Totals struct {
 // to Sealed is in the archive.
 type Progress struct {
 	Sealed uint64 `json:"sealed"`
-	// Generation is that of the first journal file that holds more: it was in
-	// the directory when this was written. Closed says that there is no more.
-	// Archives of early writers say neither.
+	// Generation is the generation of the first journal file that holds more. That file was in
+	// the directory when this was written. Closed means that there is no more. Archives of early
+	// writers have neither field.
 	Generation uint64 `json:"generation,omitempty"`
 	Closed     bool   `json:"closed,omitempty"`
 }
 
-// Missing says what a live archive lacks whose journal is not beside it: what was recorded
-// after last, or where later generations are there, until they begin.
+// Missing returns an error for a live archive whose journal is not beside it. The error says
+// what is missing: what was recorded after last or, if later generations are there, until those
+// begin.
 func (p Progress) Missing(path string, last int64, later bool) error {
 	name := filepath.Base(JournalName(path, p.Generation))
 	if later {
@@ -116,12 +117,12 @@ func (p Progress) Missing(path string, last int64, later bool) error {
 		name, fault.UTC(last))
 }
 
-// ChunkKey is the key of a chunk and of its entry in the index.
+// ChunkKey is the key of a chunk and of its index entry.
 func ChunkKey(class metric.Class, n uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{byte(class)}, n)
 }
 
-// ParseChunkKey takes apart what ChunkKey made.
+// ParseChunkKey takes apart a key that ChunkKey made.
 func ParseChunkKey(key []byte) (class metric.Class, n uint32, err error) {
 	if len(key) != 5 {
 		return 0, 0, fmt.Errorf("a key of %d bytes", len(key))
@@ -140,15 +141,14 @@ func parseNumber(key []byte) (uint32, error) {
 	return binary.BigEndian.Uint32(key), nil
 }
 
-// Records are stored with a checksum over bucket, key and value behind them:
-// bbolt has none, and a flipped bit in a key or in a page number must not make
-// one record pass for another. Chunks have checksums of their own, which the
-// index confirms.
+// Records are stored with a checksum behind them, over bucket, key and value: bbolt has none,
+// and a flipped bit in a key or in a page number must not make one record pass for another.
+// Chunks have checksums of their own, which the index confirms.
 func checksum(bucket string, key, value []byte) uint32 {
 	return chunk.Checksum(placed(bucket, key, value))
 }
 
-// placed is a value behind the bucket and the key that it stands under.
+// placed is a value preceded by its bucket and key.
 func placed(bucket string, key, value []byte) []byte {
 	return slices.Concat([]byte(bucket), []byte{0}, key, []byte{0}, value)
 }
@@ -180,7 +180,7 @@ func Mended(bucket string, key, stored []byte) ([]byte, error) {
 	return all[len(place):], nil
 }
 
-// Get is a record as it was put; nil if it is missing or damaged.
+// Get returns a record's value as it was put; nil if the record is missing or damaged.
 func Get(s *boltread.Snapshot, bucket string, key []byte) []byte {
 	b, err := s.Bucket(bucket)
 	if b == nil || err != nil {
@@ -201,8 +201,8 @@ func Get(s *boltread.Snapshot, bucket string, key []byte) []byte {
 	return value
 }
 
-// ChunkHome is the bucket in which the chunk of that key stands, given the
-// bucket of all chunks.
+// ChunkHome returns the bucket that holds the chunk with that key; chunks is the bucket of all
+// chunks.
 func ChunkHome(chunks *boltread.Bucket, key []byte) (*boltread.Bucket, error) {
 	if own, err := chunks.Bucket(key); own != nil || err != nil {
 		return own, err
@@ -219,7 +219,7 @@ func IsChurn(k metric.EventKind) bool {
 // EventBatch is how many events a batch holds at most.
 const EventBatch = 4096
 
-// GapEvent tells of a stretch of time without data that ended at the stamp.
+// GapEvent returns an event for a stretch of time without data that ended at the stamp.
 func GapEvent(at metric.Stamp, from, length int64, text string) metric.Event {
 	return metric.Ended(at, metric.EventGap, time.Unix(0, from), time.Duration(length), text)
 }

@@ -12,8 +12,8 @@ import (
 	"tachograph/store/chunk"
 )
 
-// A Visitor is told what the records of an archive hold: it has a function for
-// each kind of them, which may be nil.
+// A Visitor receives what the records of an archive hold. It has a function for each kind of
+// record; each may be nil.
 type Visitor struct {
 	// Records of the bucket meta.
 	Header    func(Header)
@@ -22,38 +22,38 @@ type Visitor struct {
 	Totals    func(Totals)
 	Progress  func(Progress)
 
-	// Descs is told descriptions of metrics and the number of the first.
+	// Descs receives descriptions of metrics and the number of the first.
 	Descs func(first uint32, ds []*metric.Desc)
 
-	// The same of the bucket spare.
+	// The same for the bucket spare.
 	SpareHeader func(Header)
 	SpareDescs  func(first uint32, ds []*metric.Desc)
 
-	// Index is told what is said about chunk n.
+	// Index receives the index entry of chunk n.
 	Index func(n uint32, in chunk.Info)
 
-	// Digest is told a digest of chunks of a class, the first of which is chunk n.
+	// Digest receives a digest of chunks of a class, the first of which is chunk n.
 	Digest func(class metric.Class, n uint32, value []byte)
 
-	// Chunk is told that there is a chunk, which is read when it asks for it.
+	// Chunk is called for each chunk. The chunk's bytes are read only when it calls read.
 	Chunk func(class metric.Class, n uint32, read func() ([]byte, error))
 
-	// Events is told the events of batch n. If it is nil, EventHead is told what
-	// the batch says before it is unpacked.
+	// Events receives the events of batch n. If Events is nil, EventHead receives the batch's
+	// head, which can be read without unpacking the batch.
 	Events    func(n uint32, events []metric.Event)
 	EventHead func(n uint32, h chunk.EventHead, batch []byte)
 
-	// Stored is told how long a record is, its key included.
+	// Stored receives the length of each record, its key included.
 	Stored func(bytes int)
 
-	// Damaged is told of each record or bucket that is not as it was written.
+	// Damaged is called for each record or bucket that is not as it was written.
 	Damaged func(*RecordError)
 }
 
 // A RecordError says what is wrong with a record.
 type RecordError struct {
 	Bucket string
-	Key    []byte // nil: with the whole bucket
+	Key    []byte // nil: the whole bucket is wrong
 	Err    error
 }
 
@@ -68,7 +68,7 @@ func (e *RecordError) Where() string {
 func (e *RecordError) Error() string {
 	switch d := (*boltread.Damage)(nil); {
 	case errors.As(e.Err, &d):
-		return d.Error() // which says the place
+		return d.Error() // its text includes the place
 	case e.Key == nil:
 		return "bucket " + e.Bucket + " is missing"
 	}
@@ -77,18 +77,18 @@ func (e *RecordError) Error() string {
 
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// What can be wrong with a record or a bucket, among other things.
+// Some of the errors of a RecordError.
 var (
 	ErrChecksum = errors.New("the checksum is wrong: it is damaged")
 	ErrMissing  = errors.New("it is missing")
 	ErrFlags    = errors.New("its flags are damaged")
 )
 
-// MaxRecord bounds what is read of a record that is no chunk.
+// MaxRecord limits the size of the records that are read, chunks excepted.
 const MaxRecord = 64 << 20
 
-// Visit tells v of all that buckets hold, one after the other, each in order.
-// What the snapshot could not read it says itself.
+// Visit calls v's functions for everything the buckets hold, one bucket after the other, each in
+// order. What could not be read of the file itself is in the snapshot's Damage.
 func (v *Visitor) Visit(s *boltread.Snapshot, buckets ...string) {
 	for _, name := range buckets {
 		b, err := s.Bucket(name)
@@ -112,8 +112,8 @@ func (v *Visitor) Visit(s *boltread.Snapshot, buckets ...string) {
 	}
 }
 
-// VisitAll is Visit for who can do nothing with a damaged archive: the error is
-// the first thing that is wrong in the buckets.
+// VisitAll is Visit for callers that cannot use a damaged archive: it returns the first error in
+// the buckets.
 func (v *Visitor) VisitAll(s *boltread.Snapshot, buckets ...string) error {
 	var first error
 	strict := *v
@@ -129,7 +129,7 @@ func (v *Visitor) VisitAll(s *boltread.Snapshot, buckets ...string) error {
 	return first
 }
 
-// VisitOne tells v of one record, if there is such a one.
+// VisitOne calls v's function for one record, if that exists.
 func (v *Visitor) VisitOne(s *boltread.Snapshot, bucket, key string) error {
 	b, err := s.Bucket(bucket)
 	if err == nil && b == nil {
@@ -154,13 +154,13 @@ func (v *Visitor) damaged(bucket string, key []byte, err error) {
 	}
 }
 
-// record tells v of the record at c.
+// record passes the record at c to v.
 func (v *Visitor) record(bucket string, key []byte, c *boltread.Cursor) error {
 	if c.ValueSize() > MaxRecord {
 		return fmt.Errorf("%d bytes are too many", c.ValueSize())
 	}
 	if c.IsBucket() {
-		// No record is one. The checksum will tell about the rest.
+		// No record is a bucket. The checksum shows whether the rest is sound.
 		v.damaged(bucket, key, ErrFlags)
 	}
 	stored, err := c.Value()
@@ -180,9 +180,9 @@ func (v *Visitor) record(bucket string, key []byte, c *boltread.Cursor) error {
 	return v.Record(bucket, key, value)
 }
 
-// Recognize makes out a record that was found outside of its place: it says by
-// its checksum what bucket it belongs to, whatever led to it. The bucket is
-// empty if it is no record.
+// Recognize identifies a record that was found out of its place: the record's checksum shows
+// which bucket it belongs to, no matter how it was found. The bucket is empty if this is no
+// record.
 func Recognize(key []byte, size int64, read func() ([]byte, error)) (bucket string, value []byte, err error) {
 	if size > MaxRecord {
 		return "", nil, nil
@@ -199,8 +199,8 @@ func Recognize(key []byte, size int64, read func() ([]byte, error)) (bucket stri
 	return "", nil, nil
 }
 
-// Record tells v of a record whose checksum is right. All that is ever decoded
-// of an archive, but for the chunks, is decoded here.
+// Record passes a record whose checksum is right to v. Everything that is decoded from an
+// archive, except chunks, is decoded here.
 func (v *Visitor) Record(bucket string, key, value []byte) error {
 	switch bucket {
 	case BucketMeta:
@@ -322,7 +322,7 @@ func (v *Visitor) chunk(chunks *boltread.Bucket, key []byte) error {
 	return err
 }
 
-// InspectChunk decodes a chunk for what its index entry should say.
+// InspectChunk decodes a chunk and returns what its index entry should say.
 func InspectChunk(data []byte, desc func(uint32) *metric.Desc) (chunk.Info, error) {
 	c, err := chunk.Open(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

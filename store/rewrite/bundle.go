@@ -14,7 +14,7 @@ import (
 	"tachograph/store/layout"
 )
 
-// writeBundle makes a bundle of what archives hold of several boots: an archive of each, in the
+// writeBundle makes a bundle of the archives of several boots: one archive for each boot, in the
 // order of time.
 func writeBundle(dst string, boots []*bootFiles, opt *CopyOptions, report *Report, p *progress) error {
 	if _, err := os.Lstat(dst); err == nil {
@@ -50,7 +50,7 @@ func writeBundle(dst string, boots []*bootFiles, opt *CopyOptions, report *Repor
 	case 0:
 		return opt.nothing()
 	case 1:
-		// Of the others there was nothing after all.
+		// The other boots turned out to hold nothing.
 		if err := rename(paths[0], dst); err != nil {
 			return err
 		}

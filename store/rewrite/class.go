@@ -17,21 +17,20 @@ import (
 type job struct {
 	*copier
 	class metric.Class
-	views []*archive.File // of the copier's files, for this job alone
-	// same numbers are those of files in which metrics have the numbers that they have in
-	// the copy.
+	views []*archive.File // the copier's files, opened for this job alone
+	// same says for each file whether its metrics have the same numbers in the copy.
 	same  []bool
 	parts []part // in the order of time
-	// Ticks between the continuous clocks lead and opens, both exclusive, are copied whole:
-	// at opens the window begins.
+	// Ticks between the continuous clocks lead and opens, both exclusive, are copied whole: the
+	// window begins at opens.
 	lead, opens int64
 	clip        clipper
 	rows        rowFilter
 	maps        *mapper
-	named       archive.Sameness // what metrics and groups are, in all files
+	named       archive.Sameness // descriptions and groups, shared by all files
 }
 
-// A part is a chunk, and the file that it is of.
+// A part is a chunk and the file that holds it.
 type part struct {
 	ref  *archive.ChunkRef
 	file int
@@ -108,15 +107,16 @@ func (j *job) run() error {
 	})
 }
 
-// dropTwins leaves out chunks of which another file has the very same: the first that can
-// be read stays. If none can, all stay, and what is damaged in one comes from another.
+// dropTwins drops a chunk that another file has, too, byte for byte: the first readable one
+// stays. If none can be read, all stay, and values that are damaged in one are taken from
+// another.
 func (j *job) dropTwins() {
-	seen := make(map[chunk.Info]int) // where in kept each stands
+	seen := make(map[chunk.Info]int) // index in kept
 	kept := j.parts[:0]
 	for _, p := range j.parts {
 		in := p.ref.Info
 		if in.Sum == 0 || len(j.files[p.file].Hidden) > 0 {
-			kept = append(kept, p) // it is not encoded, or another part of it is shown
+			kept = append(kept, p) // it is not encoded, or a part of it is hidden
 			continue
 		}
 		at, twice := seen[in]
@@ -140,7 +140,7 @@ func (j *job) dropTwins() {
 	j.parts = kept
 }
 
-// sound reports whether the chunk's bytes are those that were written.
+// sound reports whether the chunk's bytes are as they were written.
 func (p part) sound() bool {
 	return fault.Contain(func() error {
 		_, err := p.ref.Sealed()
@@ -148,7 +148,7 @@ func (p part) sound() bool {
 	}) == nil
 }
 
-// cluster is the end of the parts from the i-th on of which each overlaps with one before.
+// cluster returns the end of the run of parts, from the i-th on, that overlap one another.
 func (j *job) cluster(i int) int {
 	last := j.parts[i].ref.Info.Last.Cont
 	for i++; i < len(j.parts) && j.parts[i].ref.Info.First.Cont <= last; i++ {
@@ -169,7 +169,7 @@ func (j *job) reaches(in *chunk.Info) bool {
 	return in.To >= j.from && in.From <= j.to || in.Last.Cont > j.lead && in.First.Cont < j.opens
 }
 
-// one copies what a chunk holds of the window: all of it as it is, or what is wanted of it.
+// one copies what a chunk holds of the window: the whole chunk as it is, or the selected values.
 func (j *job) one(i int) error {
 	p := j.parts[i]
 	in := &p.ref.Info
@@ -197,7 +197,7 @@ func (j *job) one(i int) error {
 func (j *job) taken(p part) (done bool, err error) {
 	s, _ := p.ref.Sealed()
 	if s == nil {
-		return false, nil // what is wrong is told by who decodes it
+		return false, nil // decoding it reports what is wrong
 	}
 	f := j.views[p.file]
 	if !j.same[p.file] {
@@ -222,7 +222,8 @@ func (j *job) taken(p part) (done bool, err error) {
 	return true, nil
 }
 
-// unless is err, unless it is about what a source holds: that is told, and the rest goes on.
+// unless returns err, except that it reports errors in a source as losses and returns nil for
+// them, so that the copy goes on.
 func (j *job) unless(p part, err error) error {
 	if wrong := (*sourceError)(nil); errors.As(err, &wrong) {
 		j.copier.lost(j.files[p.file], p.ref.Wrong(wrong.err))
@@ -231,7 +232,7 @@ func (j *job) unless(p part, err error) error {
 	return err
 }
 
-// A sourceError is about what is read, and not about what is written.
+// A sourceError is an error in a source, not in what is written.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }
@@ -243,14 +244,13 @@ func ofSource(err error) error {
 	return &sourceError{err}
 }
 
-// draining is how ticks are taken out of a file.
+// draining describes how ticks are taken out of a file.
 func (j *job) draining(file int) *archive.Draining {
 	return &archive.Draining{File: j.views[file], Info: &j.views[file].Info, Same: j.named.Apart(), AsDescribed: true, Metric: j.opt.Metrics,
 		Lost: func(err error) { j.copier.lost(j.files[file], err) }}
 }
 
-// open are the ticks of a chunk from the window's beginning on; what is read behind its
-// end is not decoded.
+// open returns the ticks of a chunk; those after the window's end are not decoded.
 func (j *job) open(p part) (*chunk.Ticks, error) {
 	var ticks *chunk.Ticks
 	err := fault.Contain(func() (err error) {
@@ -272,7 +272,7 @@ func (j *job) open(p part) (*chunk.Ticks, error) {
 	return ticks, ofSource(err)
 }
 
-// each calls fn for what ticks hold of the window and hides does not hide.
+// each calls fn for the ticks of the window, except those that hides hides.
 func (j *job) each(ticks *chunk.Ticks, hides func(int64) bool, fn func(*metric.Tick) error) error {
 	for {
 		at, ok := ticks.At()
@@ -311,8 +311,8 @@ func (j *job) each(ticks *chunk.Ticks, hides func(int64) bool, fn func(*metric.T
 // leads reports whether a tick is one of those that lead to the window.
 func (j *job) leads(at metric.Stamp) bool { return at.Cont > j.lead && at.Cont < j.opens }
 
-// outside reports whether nothing is wanted of a tick, behind which comes another if there
-// are more.
+// outside reports whether a tick holds nothing that is copied; then is the tick after it, if
+// there is more.
 func (j *job) outside(at, then metric.Stamp, more bool) bool {
 	if j.leads(at) {
 		return false
@@ -320,7 +320,7 @@ func (j *job) outside(at, then metric.Stamp, more bool) bool {
 	return at.Wall > j.to || at.Wall < j.from && (at.Cont <= j.lead || more && then.Wall < j.from)
 }
 
-// append appends what is wanted of a tick of the window.
+// append appends the selected values of a tick of the window.
 func (j *job) append(t *metric.Tick) error {
 	ok, err := j.appended(t)
 	if ok && err == nil && !j.leads(t.At) {
@@ -329,10 +329,10 @@ func (j *job) append(t *metric.Tick) error {
 	return err
 }
 
-// appended appends what is wanted of a tick, and reports whether that is anything.
+// appended appends the selected values of a tick, and reports whether there were any.
 func (j *job) appended(t *metric.Tick) (bool, error) {
 	if j.lead != math.MaxInt64 && t.At.Cont <= j.lead {
-		return true, nil // it stands already, as what stood when the window began
+		return true, nil // it is copied already, among what stood when the window began
 	}
 	if j.opt.Instance != nil {
 		t = j.rows.filter(t, j.opt.Instance)

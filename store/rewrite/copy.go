@@ -18,21 +18,21 @@ import (
 	"tachograph/store/layout"
 )
 
-// CopyOptions say what is copied, and how. Of ReadOptions, Complete is not used: an
-// archive says what its sources say.
+// CopyOptions select what is copied, and how. Of ReadOptions, Complete is not used: an archive
+// describes metrics as its sources do.
 type CopyOptions struct {
 	ReadOptions
-	// Boots are IDs; nil: all.
+	// Boots are boot IDs; nil: all.
 	Boots []string
 	// Mapping changes what is copied; nil: nothing changes.
 	Mapping Mapping
-	// Progress, if set, is told how many bytes of how many are done.
+	// Progress, if set, is called with the bytes done and the bytes in all.
 	Progress func(done, total int64)
-	// Context, if set, ends the copy when it ends: nothing is left of it then.
+	// Context, if set, cancels the copy, which then leaves nothing behind.
 	Context context.Context
 }
 
-// ended is why the copy is to end, if it is.
+// ended returns the reason to stop the copy, or nil.
 func (opt *CopyOptions) ended() error {
 	if opt.Context == nil {
 		return nil
@@ -40,26 +40,26 @@ func (opt *CopyOptions) ended() error {
 	return opt.Context.Err()
 }
 
-// whole reports whether everything that a window holds is copied as it is.
+// whole reports whether everything in a window is copied unchanged.
 func (opt *CopyOptions) whole() bool {
 	return opt.Mapping == nil && opt.Metrics == nil && opt.Instance == nil
 }
 
-// A Report is what has been copied.
+// A Report describes a finished copy.
 type Report struct {
 	Path     string
 	Archives []Written // one, or the members of a bundle, in the order of time
 	Bytes    int64     // of the file
-	// Twice are the ticks and events that stood in more than one source and have been
-	// counted once; Conflicts say what two sources tell differently, of which the first
-	// was believed.
+	// Twice counts the ticks and events that were in more than one source and are counted once.
+	// Conflicts list the values that differ between two sources, of which the first was
+	// believed.
 	Twice     uint64
 	Conflicts []string
 	// Lost is what could not be read.
 	Lost []store.Loss
 }
 
-// Written is an archive that has been made.
+// Written is an archive that was made.
 type Written struct {
 	Name          string // of a member of a bundle
 	ID            string
@@ -68,18 +68,18 @@ type Written struct {
 	From, To      int64
 	Ticks, Values uint64
 	Events        uint64
-	Copied        int // chunks that were taken over as they are
+	Copied        int // chunks that were copied as they are
 }
 
-// Copy makes at dst, which must not exist, one file of what archives hold: an archive where
-// all is of one boot, and else a bundle.
+// Copy copies archives into one new file, dst, which must not exist: an archive if everything is
+// from one boot, and else a bundle.
 //
-// Of a window it holds what was read within it, from each block of values to each, and the
-// events in it. So that all of it can be read like the sources, it has besides the
-// last block of everything from before the window, of the same boot: a rate at the first
-// sample needs the one before, and what is read each minute or once stands as it stood. And
-// it has the events of the hour before that part rates. Neither is shown where a window is
-// asked for, nor counted where the part before stands beside it.
+// Of a window, the copy holds the blocks of values that were read in it, and its events. So that
+// it can be read like the sources, it also has, from before the window and the same boot, the
+// last block of everything: a rate at the first sample needs the sample before, and values that
+// are read each minute or once are still needed. It also has the events of the hour before that
+// part rates. Neither is shown when a window is asked for, nor counted when the preceding part
+// is beside the copy.
 func Copy(dst string, opt CopyOptions, paths ...string) (*Report, error) {
 	r, err := store.OpenWhole(paths...)
 	if err != nil {
@@ -89,7 +89,8 @@ func Copy(dst string, opt CopyOptions, paths ...string) (*Report, error) {
 	return CopyFrom(dst, opt, r)
 }
 
-// CopyFrom is Copy of what a Reader has open. Nothing else is asked of it meanwhile.
+// CopyFrom is Copy of what a Reader has open. The Reader must not be used for anything else
+// meanwhile.
 func CopyFrom(dst string, opt CopyOptions, r *store.Reader) (*Report, error) {
 	report := &Report{Path: dst}
 	opt.Note = report.noting(opt.Note)
@@ -124,7 +125,7 @@ func CopyFrom(dst string, opt CopyOptions, r *store.Reader) (*Report, error) {
 	return report, nil
 }
 
-// nothing is the error of a copy that would hold nothing.
+// nothing returns the error for a copy that would be empty.
 func (opt *CopyOptions) nothing() error {
 	what := "nothing of what is wanted was recorded"
 	if opt.From != 0 || opt.To != 0 {
@@ -133,12 +134,12 @@ func (opt *CopyOptions) nothing() error {
 	return &fault.Error{Kind: fault.NotFound, Err: errors.New(what)}
 }
 
-// A bootFiles are the archives of a boot.
+// A bootFiles holds the archives of a boot.
 type bootFiles struct {
 	files []*archive.File // in the order of time
 }
 
-// boots are what is copied, by boots in the order of time.
+// boots groups the files to copy by boot, in the order of time.
 func (opt *CopyOptions) boots(files []*archive.File) []*bootFiles {
 	var out []*bootFiles
 	of := make(map[[3]string]*bootFiles)
@@ -147,7 +148,7 @@ func (opt *CopyOptions) boots(files []*archive.File) []*bootFiles {
 		if !opt.wants(in) || opt.Boots != nil && !slices.Contains(opt.Boots, in.BootID) || in.From > opt.to() {
 			continue
 		}
-		key := [3]string{in.Host.ID, in.BootID, fmt.Sprint(in.Step)} // what is reduced stands apart
+		key := [3]string{in.Host.ID, in.BootID, fmt.Sprint(in.Step)} // reduced archives are kept apart
 		b := of[key]
 		if b == nil {
 			b = &bootFiles{}
@@ -170,7 +171,7 @@ func (b *bootFiles) bytes() (n int64) {
 	return n
 }
 
-// about is what the copy says of itself: what the sources said last.
+// about returns what the copy says about itself: what the last source says.
 func (b *bootFiles) about(opt *CopyOptions) About {
 	last := b.files[len(b.files)-1]
 	in := &last.Info
@@ -180,7 +181,7 @@ func (b *bootFiles) about(opt *CopyOptions) About {
 	}
 	for _, f := range b.files {
 		if f.Info.To < opt.from() {
-			continue // what stands of it brings its descriptions
+			continue // the blocks that stand bring their descriptions
 		}
 		for _, d := range f.Descs {
 			if d != nil && (opt.Metrics == nil || opt.Metrics(d)) {
@@ -197,8 +198,8 @@ func (b *bootFiles) about(opt *CopyOptions) About {
 	return a
 }
 
-// since is from which wall clock on the copy holds what was recorded, 0 if it is not the
-// window that says it.
+// since returns the wall clock from which on the copy holds what was recorded; 0 if neither the
+// window nor the first source has such a beginning.
 func (b *bootFiles) since(opt *CopyOptions) int64 {
 	first := b.files[0]
 	if opt.From > first.Info.From {
@@ -207,8 +208,8 @@ func (b *bootFiles) since(opt *CopyOptions) int64 {
 	return first.Info.Since
 }
 
-// until is up to which wall clock the copy holds what was recorded, 0 if it is not the window
-// that says it.
+// until returns the wall clock up to which the copy holds what was recorded; 0 if the window
+// does not cut it.
 func (b *bootFiles) until(opt *CopyOptions) (until int64) {
 	for _, f := range b.files {
 		until = max(until, f.Info.To)
@@ -219,7 +220,7 @@ func (b *bootFiles) until(opt *CopyOptions) (until int64) {
 	return opt.To
 }
 
-// write makes an archive of b; nil if that would hold nothing.
+// write makes an archive of b; nil if that would be empty.
 func (b *bootFiles) write(path string, opt *CopyOptions, report *Report, p *progress) (*Written, error) {
 	about := b.about(opt)
 	w, err := Create(path, about)
@@ -248,7 +249,7 @@ func (b *bootFiles) write(path string, opt *CopyOptions, report *Report, p *prog
 	return written, nil
 }
 
-// A copier makes one archive of what some hold of one boot.
+// A copier makes one archive of what several archives hold of one boot.
 type copier struct {
 	*bootFiles
 	opt      *CopyOptions
@@ -256,18 +257,17 @@ type copier struct {
 	from, to int64
 	progress *progress
 
-	mu      sync.Mutex // held for what follows: classes are copied side by side
+	mu      sync.Mutex // guards the fields below: classes are copied side by side
 	report  *Report
 	written Written
 	any     bool
 	first   int64 // wall clocks
 	last    int64
-	// kept are the keys of the instances that have been copied, by domain, where not
-	// all are.
+	// kept are the domains and keys of the instances that were copied, if only some are.
 	kept map[[2]string]bool
 }
 
-// saw notes that something of the window is copied.
+// saw notes that something in the window was copied.
 func (c *copier) saw(from, to int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -306,7 +306,7 @@ func (c *copier) ticks() error {
 	return errors.Join(errs...)
 }
 
-// A progress adds up what several do.
+// A progress adds up what several goroutines have done.
 type progress struct {
 	mu          sync.Mutex
 	done, total int64
@@ -327,13 +327,13 @@ func (p *progress) add(n int64) {
 	}
 }
 
-// minWall and maxWall are the ends of all time.
+// minWall and maxWall are the earliest and latest wall clocks.
 const (
 	minWall = math.MinInt64
 	maxWall = math.MaxInt64
 )
 
-// byTime compares parts by the clock that is never set.
+// byTime compares parts by the continuous clock, which is never set.
 func byTime(a, b part) int {
 	return cmp.Or(cmp.Compare(a.ref.Info.First.Cont, b.ref.Info.First.Cont), cmp.Compare(a.file, b.file))
 }

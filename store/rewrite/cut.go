@@ -7,23 +7,23 @@ import (
 	"tachograph/store/fault"
 )
 
-// Where a window begins and ends in the middle of a chunk, what is wanted of that is cut out
-// column by column: who makes ticks of columns, and columns of these again, does the work
-// twice. It tells the same. Where something is not as it mostly is (several parts tell of one
-// time, the clock was set back, something cannot be read) it is ticks all the same.
+// If a window begins or ends in the middle of a chunk, the wanted part is cut out column by
+// column, because making ticks of columns and columns of ticks again would be twice the work.
+// The result is the same. In unusual cases (several parts cover one time, the clock was set
+// back, something cannot be read) the part is still copied tick by tick.
 
-// A cutting is what is cut out of successive parts.
+// A cutting is what is cut out of consecutive parts.
 type cutting struct {
 	parts     []part
 	stretches []chunk.Stretch
 	lead      int64        // see job
 	first     metric.Stamp // of the first tick
-	from, to  int64        // wall clocks between which there are ticks of the window
-	any       bool         // there are some
+	from, to  int64        // wall clocks of the first and last tick of the window
+	any       bool         // the cutting has ticks of the window
 }
 
-// cutBeginning copies the parts in which the window begins, the first of which is that of b,
-// and says which these are: none if they cannot be cut.
+// cutBeginning copies the parts in which the window begins, starting with the part of b, and
+// returns them: none if they cannot be cut.
 func (j *job) cutBeginning(b, window beginning) (done []*archive.ChunkRef, err error) {
 	cut := cutting{lead: j.lead}
 	for i := b.part; i < len(j.parts); i++ {
@@ -52,7 +52,7 @@ func (j *job) cutBeginning(b, window beginning) (done []*archive.ChunkRef, err e
 	return done, nil
 }
 
-// cutOne copies what the window holds of a part, and reports whether it could be cut.
+// cutOne copies the window's share of a part, and reports whether it could be cut.
 func (j *job) cutOne(i int) (bool, error) {
 	cut := cutting{lead: j.lead}
 	if !j.stretch(&cut, i, -1) {
@@ -61,8 +61,8 @@ func (j *job) cutOne(i int) (bool, error) {
 	return j.take(&cut)
 }
 
-// stretch adds what is wanted of part number i, from tick number stands on if that is not
-// negative, and reports whether that can be cut.
+// stretch adds the wanted ticks of part number i to cut, from tick number stands on unless that
+// is negative, and reports whether they can be cut.
 func (j *job) stretch(cut *cutting, i, stands int) (ok bool) {
 	p := j.parts[i]
 	if !j.opt.whole() || !j.alone(i) || len(j.files[p.file].Hidden) > 0 || p.ref.Info.Values > archive.MergeValues {
@@ -124,8 +124,8 @@ func (j *job) stretch(cut *cutting, i, stands int) (ok bool) {
 	return ok && err == nil
 }
 
-// wanted are the ticks of a chunk that lead to the window, and those of the window, which
-// begin at number inside; straight is false where these do not follow each other.
+// wanted returns the ticks of a chunk that lead to the window and those in the window, which
+// begin at number inside; straight is false if these ticks are not consecutive.
 func (j *job) wanted(stamps []metric.Stamp, lead int64) (s chunk.Stretch, inside int, straight bool) {
 	inside = -1
 	for n, at := range stamps {
@@ -136,7 +136,7 @@ func (j *job) wanted(stamps []metric.Stamp, lead int64) (s chunk.Stretch, inside
 			return s, 0, false
 		case !leads && !within:
 			if at.Wall < j.from && at.Cont > lead {
-				return s, 0, false // of before the window, and behind its beginning
+				return s, 0, false // before the window, but after the ticks that lead to it
 			}
 			continue
 		case s.From == s.Until:
@@ -155,9 +155,9 @@ func (j *job) wanted(stamps []metric.Stamp, lead int64) (s chunk.Stretch, inside
 	return s, inside, true
 }
 
-// regular reports whether all that ticks hold from number inside on was read in the window, and
-// each group stands in the chunk once: a plan that lists the same metrics in another order
-// makes two of one.
+// regular reports whether every block from tick number inside on was read in the window, and the
+// chunk holds each group once: a plan that lists the same metrics in another order makes two
+// groups of one.
 func (j *job) regular(s chunk.Stretch, inside int) (bool, error) {
 	seen := make(map[[2]string]bool)
 	for _, g := range s.Chunk.Groups {
@@ -182,7 +182,7 @@ func (j *job) regular(s chunk.Stretch, inside int) (bool, error) {
 	return true, nil
 }
 
-// take copies what is cut, and reports whether it could be read.
+// take copies the cutting, and reports whether it could be read.
 func (j *job) take(cut *cutting) (bool, error) {
 	f := j.views[cut.parts[0].file]
 	var s *chunk.Sealed
@@ -194,7 +194,7 @@ func (j *job) take(cut *cutting) (bool, error) {
 		p.ref.Opened = nil
 	}
 	if err != nil {
-		return false, nil // who makes ticks of it tells
+		return false, nil // the tick by tick copy reports the error
 	}
 	if err := j.w.take(s); err != nil {
 		return true, err

@@ -9,18 +9,18 @@ import (
 	"tachograph/store/layout"
 )
 
-// eventsBefore is how long before the window an event still matters that parts the first
-// rate in it from what was before: as long as those who ask look back.
+// eventsBefore is how long before the window an event that parts rates still matters, because
+// the first rate in the window needs values from before it. It is as long as readers look back.
 const eventsBefore = int64(time.Hour)
 
-// An eventSource is the events of a file.
+// An eventSource yields the events of a file.
 type eventSource struct {
 	drain *archive.Drain
 	next  *metric.Event // nil at the end
 }
 
-// events copies the events of the window, and those shortly before that part rates. One that
-// stands in several sources is copied once.
+// events copies the events of the window, and those in the hour before it that part rates. An
+// event that is in several sources is copied once.
 func (c *copier) events() error {
 	from := c.from
 	if from != minWall {
@@ -56,7 +56,7 @@ func (c *copier) events() error {
 			continue
 		}
 		if len(all) > 1 && twice.told(&e, first) {
-			if e.Kind != metric.EventRotate { // which ends one and begins the other
+			if e.Kind != metric.EventRotate { // it ends one archive and begins the next
 				c.report.Twice++
 			}
 			continue
@@ -106,24 +106,24 @@ func (c *copier) wanted(e *metric.Event) bool {
 	return true
 }
 
-// subject is the instance that an event is about, as far as the event tells.
+// subject returns the instance that an event is about, as far as the event describes it.
 func subject(e *metric.Event) *metric.Instance {
 	return &metric.Instance{Key: e.Key, Name: e.Label("pid") + " " + e.Label("name"), Labels: e.Labels}
 }
 
-// onceOnly knows which events have been told, of those of late.
+// onceOnly remembers the recent events.
 type onceOnly struct {
-	known map[string]map[int]int // by text: how often by which source
+	known map[string]map[int]int // by encoded event: how often each source had it
 	since int64
 }
 
 // lately is how far events of several sources may be out of order with each other.
 const lately = int64(time.Minute)
 
-// told reports whether another source has told e already, as often as this one.
+// told reports whether another source has had e as often as this one has.
 func (o *onceOnly) told(e *metric.Event, source int) bool {
 	if o.known == nil || e.At.Cont-o.since > lately {
-		// Those of the same instant come together.
+		// Events of the same instant come together.
 		o.known, o.since = make(map[string]map[int]int), e.At.Cont
 	}
 	key := string(chunk.MarshalEvents([]metric.Event{*e}))

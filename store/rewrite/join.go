@@ -9,18 +9,18 @@ import (
 	"tachograph/store/fault"
 )
 
-// mostConflicts is how many are told one by one.
+// mostConflicts is how many conflicts are reported one by one.
 const mostConflicts = 20
 
-// A joined one is a part whose ticks are joined with those of others.
+// A joined is a part whose ticks are joined with those of others.
 type joined struct {
 	part
 	ticks *chunk.Ticks
 	tick  *metric.Tick // the next; nil at the end
 }
 
-// join copies parts that overlap: ticks of the same instant are one, and what two of them
-// tell is counted once.
+// join copies parts that overlap: ticks of the same instant become one, and values that two of
+// them hold are counted once.
 func (j *job) join(parts []part) error {
 	var all []*joined
 	for _, p := range parts {
@@ -87,7 +87,7 @@ func (j *job) join(parts []part) error {
 	return nil
 }
 
-// next goes on to the next tick of s.
+// next advances s to its next tick.
 func (j *job) next(s *joined) error {
 	s.tick = nil
 	for s.tick == nil {
@@ -114,8 +114,8 @@ func (j *job) next(s *joined) error {
 	return nil
 }
 
-// news is t without blocks that were told already: a part of an archive begins with
-// how things stood, which the part before it tells.
+// news returns t without the blocks that were written already: a part of an archive begins with
+// how things stood, which the part before it also holds.
 func news(t *metric.Tick, told map[[2]string]int64) *metric.Tick {
 	old := func(b *metric.Block) bool {
 		last, ok := told[[2]string{b.Group.Name, b.Group.Indom}]
@@ -133,7 +133,7 @@ func news(t *metric.Tick, told map[[2]string]int64) *metric.Tick {
 	return out
 }
 
-// both is what two ticks of the same instant tell.
+// both merges two ticks of the same instant.
 func (j *job) both(x, y *metric.Tick) *metric.Tick {
 	out := &metric.Tick{Class: x.Class, At: x.At, Blocks: slices.Clone(x.Blocks)}
 	for _, b := range y.Blocks {
@@ -150,11 +150,11 @@ func (j *job) both(x, y *metric.Tick) *metric.Tick {
 	return out
 }
 
-// united is x, with the rows of y that it lacks where both are of the same metrics, and with
-// the values of y that are damaged in x. What both have and tell differently is a conflict,
-// and x is believed.
+// united returns x, plus the rows of y that x lacks if both have the same metrics, and with the
+// values of y that are damaged in x. If both have a value and the values differ, that is a
+// conflict, and x is believed.
 func (j *job) united(x, y *metric.Block) *metric.Block {
-	var column []int // of y by that of x, -1: it has none
+	var column []int // y's column for each of x's, -1: none
 	same := len(x.Group.Metrics) == len(y.Group.Metrics)
 	for _, d := range x.Group.Metrics {
 		k := slices.IndexFunc(y.Group.Metrics, func(o *metric.Desc) bool { return *o == *d })
@@ -208,7 +208,8 @@ func (j *job) united(x, y *metric.Block) *metric.Block {
 	return out
 }
 
-// otherMetrics is b with those of its metrics that no block of its group has.
+// otherMetrics returns b with only the metrics that no block of its group has; nil if there are
+// none.
 func otherMetrics(b *metric.Block, blocks []*metric.Block) *metric.Block {
 	has := func(d *metric.Desc) bool {
 		return slices.ContainsFunc(blocks, func(o *metric.Block) bool {
@@ -236,7 +237,7 @@ func keyOf(in *metric.Instance) string {
 	return in.Key
 }
 
-// conflict notes that two sources tell a value differently.
+// conflict notes that a value differs between two sources.
 func (j *job) conflict(b *metric.Block, d *metric.Desc, in *metric.Instance, x, y metric.Value) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

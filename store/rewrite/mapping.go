@@ -2,36 +2,36 @@ package rewrite
 
 import "tachograph/sample/metric"
 
-// A Mapping changes what is copied: names, texts, events. The same is changed into the
-// same throughout, or else instances would come apart. It is asked by several goroutines.
+// A Mapping changes what is copied: names, texts, events. It must always change the same input
+// in the same way, or else instances would come apart. Several goroutines call it.
 type Mapping interface {
-	// Host is what is said of the machine.
+	// Host maps the description of the machine.
 	Host(metric.Host) metric.Host
-	// Boot is the ID of a boot.
+	// Boot maps the ID of a boot.
 	Boot(id string) string
-	// Zone is the name of the time zone.
+	// Zone maps the name of the time zone.
 	Zone(name string) string
-	// Config is the recorder's configuration, TOML.
+	// Config maps the recorder's configuration, TOML.
 	Config(toml string) string
-	// Instance is what is said of an instance: its key, name and labels. What it is given
-	// is not to be changed. Two keys of a domain must not become one.
+	// Instance maps the key, name and labels of an instance. It must not change its argument.
+	// Two keys of a domain must not become one.
 	Instance(indom string, in *metric.Instance) *metric.Instance
-	// Text is a value of a metric of strings; in is nil where the metric has but one. What is
-	// not kept is absent, with the reason Redacted.
+	// Text maps a value of a string metric; in is nil if the metric has but one value. If keep
+	// is false, the value is absent, with the reason Redacted.
 	Text(d *metric.Desc, in *metric.Instance, s string) (mapped string, keep bool)
-	// Maps reports whether Number changes values of a metric of numbers: they are many, so
-	// that it is asked about those alone.
+	// Maps reports whether Number changes values of a numeric metric. There are many numbers, so
+	// Number is called for these metrics only.
 	Maps(d *metric.Desc) bool
-	// Number is a value of such a metric; what is not kept is absent, too.
+	// Number maps a value of such a metric; if keep is false, the value is absent, too.
 	Number(d *metric.Desc, bits uint64) (mapped uint64, keep bool)
-	// Reason is why a value is absent, which can be the text of an error; it is asked about
-	// those that are.
+	// Reason maps the reason why a value is absent, which can be the text of an error. It is
+	// called for absent values only.
 	Reason(metric.Reason) metric.Reason
-	// Desc is what is said of a metric in words; all else of it stays.
+	// Desc maps the words in a metric's description; it must leave the rest of it unchanged.
 	Desc(*metric.Desc) *metric.Desc
-	// Event is an event; one that is not kept is left out.
+	// Event maps an event; if keep is false, the event is left out.
 	Event(metric.Event) (mapped metric.Event, keep bool)
 }
 
-// Redacted is why a text is absent that a Mapping has not kept.
+// Redacted is the reason given for a value that a Mapping did not keep.
 var Redacted = metric.ReasonFor("redacted")

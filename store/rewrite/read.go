@@ -18,30 +18,30 @@ import (
 type ReadOptions struct {
 	// Hosts are IDs or names; nil: all.
 	Hosts []string
-	// From and To are wall clocks, both inclusive; 0 is without end.
+	// From and To are wall clocks, both inclusive; 0 means no limit.
 	From, To int64
-	// Metrics and Instance say what is wanted; nil: all. A group of which no metric is
-	// wanted is left out, and so is a tick of which no group is.
+	// Metrics and Instance select metrics and instances; nil: all. A group without a selected
+	// metric is left out, and so is a tick without such a group.
 	Metrics  func(*metric.Desc) bool
 	Instance func(indom string, in *metric.Instance) bool
-	// Classes are those whose ticks are wanted; nil: all.
+	// Classes are the classes whose ticks are read; nil: all.
 	Classes []metric.Class
-	// Standing, if set, says of which classes of an archive it is also wanted how things
-	// stood where the window begins: what was read last before, in that boot.
+	// Standing, if set, selects classes of an archive for which Read also yields how things
+	// stood where the window begins: the last values read before it, in that boot.
 	Standing func(*archive.Info, metric.Class) bool
 	// NoEvents leaves events out.
 	NoEvents bool
-	// Complete, if set, is given a copy of each description that is used, and may add to
-	// it what archives of the past left out.
+	// Complete, if set, receives a copy of each description that is used, and may add what older
+	// archives left out of it.
 	Complete func(*metric.Host, *metric.Desc)
-	// Note is told what cannot be read, each once; nil: nobody is.
+	// Note, if set, is called once for each thing that cannot be read.
 	Note func(store.Loss)
 }
 
-// Read reads archives, finished or being written, their journals included: files,
-// directories, or bundles. Items come in the order of time within an archive, and archives
-// in theirs. The error, which is the last thing it tells, says that nothing of paths can be
-// read; what is lost otherwise is told to Note.
+// Read reads archives, finished or being written, their journals included: files, directories,
+// or bundles. The items of an archive come in the order of time, and so do the archives. An
+// error means that nothing of paths can be read, and ends the sequence; all other losses go to
+// Note.
 func Read(opt ReadOptions, paths ...string) iter.Seq2[archive.Item, error] {
 	return func(yield func(archive.Item, error) bool) {
 		r, err := store.Open(paths...)
@@ -58,7 +58,8 @@ func Read(opt ReadOptions, paths ...string) iter.Seq2[archive.Item, error] {
 	}
 }
 
-// ReadFrom is Read of what a Reader has open. Nothing else is asked of it meanwhile.
+// ReadFrom is Read of what a Reader has open. The Reader must not be used for anything else
+// meanwhile.
 func ReadFrom(opt ReadOptions, r *store.Reader) iter.Seq[archive.Item] {
 	return func(yield func(archive.Item) bool) { opt.readAll(r, yield) }
 }
@@ -68,7 +69,7 @@ func (opt *ReadOptions) readAll(r *store.Reader, yield func(archive.Item) bool) 
 		opt.note(l)
 	}
 	same := archive.Sameness{Complete: opt.Complete}
-	before := make(map[string][]*archive.File) // those of a boot
+	before := make(map[string][]*archive.File) // the files of each boot
 	for _, a := range r.Files() {
 		if !opt.wants(&a.Info) {
 			continue
@@ -95,7 +96,7 @@ func (opt *ReadOptions) note(l store.Loss) {
 	}
 }
 
-// wants reports whether anything of an archive can be wanted.
+// wants reports whether the archive's host is selected.
 func (opt *ReadOptions) wants(in *archive.Info) bool {
 	return opt.Hosts == nil || slices.ContainsFunc(opt.Hosts, func(h string) bool { return h == in.Host.ID || h == in.Host.Name })
 }
@@ -114,7 +115,7 @@ func (opt *ReadOptions) to() int64 {
 	return opt.To
 }
 
-// read hands out what is wanted of one archive.
+// read yields the selected contents of one archive.
 func (opt *ReadOptions) read(a *archive.File, info *archive.Info, same *archive.Sameness, yield func(archive.Item) bool) bool {
 	for _, text := range a.Info.Damage {
 		opt.note(damage(&a.Info, text))
@@ -162,11 +163,11 @@ func (opt *ReadOptions) read(a *archive.File, info *archive.Info, same *archive.
 	}
 }
 
-// A clipper leaves out of ticks the blocks that are not of a window: those of a tick are
-// read one after the other, and a window may begin or end between them.
+// A clipper leaves blocks outside a window out of ticks: the blocks of a tick are read one after
+// the other, and a window may begin or end between them.
 type clipper struct{ tick metric.Tick }
 
-// clip is what of t was read between from and to, nil if that is nothing.
+// clip returns the part of t that was read between from and to; nil if that is nothing.
 func (c *clipper) clip(t *metric.Tick, from, to int64) *metric.Tick {
 	inside := func(at metric.Stamp) bool { return at.Wall >= from && at.Wall <= to }
 	n := 0
@@ -190,12 +191,12 @@ func (c *clipper) clip(t *metric.Tick, from, to int64) *metric.Tick {
 	return &c.tick
 }
 
-// damage is the loss that a sentence about an archive tells.
+// damage returns a sentence about an archive's damage as a loss.
 func damage(in *archive.Info, text string) store.Loss {
 	return store.Loss{Loss: fault.Loss{What: text}, Path: in.Path, Archive: in, Kind: fault.Damaged}
 }
 
-// Lost is the loss of a part of an archive.
+// Lost returns the loss of a part of an archive.
 func Lost(in *archive.Info, err error) store.Loss {
 	l := damage(in, strings.ReplaceAll(err.Error(), "\n", "; "))
 	if c := (*archive.ChunkError)(nil); errors.As(err, &c) {
@@ -207,7 +208,7 @@ func Lost(in *archive.Info, err error) store.Loss {
 	return l
 }
 
-// A rowFilter makes ticks of some rows of others.
+// A rowFilter makes ticks that hold only some rows of others.
 type rowFilter struct {
 	tick   metric.Tick
 	blocks []metric.Block
@@ -236,7 +237,7 @@ func (f *rowFilter) filter(t *metric.Tick, want func(string, *metric.Instance) b
 	return &f.tick
 }
 
-// cut makes to the rows of b that are kept.
+// cut makes to a block of those rows of b that are kept.
 func (f *rowFilter) cut(to *metric.Block, b *metric.Block) {
 	to.Group, to.At, to.Rows = b.Group, b.At, to.Rows[:0]
 	for _, k := range f.keep {

@@ -9,24 +9,25 @@ import (
 	"tachograph/store/fault"
 )
 
-// SplitOptions say into what archives are split.
+// SplitOptions select what is split, and into which archives.
 type SplitOptions struct {
 	CopyOptions
-	// ByHost makes one file of each host: a bundle where that has several boots.
+	// ByHost makes one file of each host: a bundle if the host has several boots.
 	ByHost bool
-	// Edges, if set, returns the first wall clock after wall at which a piece ends: the
-	// piece behind it begins there.
+	// Edges, if set, returns the first wall clock after wall at which a piece ends and the next
+	// one begins.
 	Edges func(wall int64) int64
 }
 
 // mostPieces is how many archives are made at a time: each is a file.
 const mostPieces = 10000
 
-// Split makes archives in the directory dir, which is made if it is not there, of what a Reader
-// has open: of each boot one, or of each boot those between edges. Nothing is lost and nothing
-// told twice, and each piece stands for itself: it begins with how things stood. Either all of
-// them are there in the end, or none; what was killed on the way the next Split into the same
-// directory finishes or undoes. Nothing else is asked of the Reader meanwhile.
+// Split splits what a Reader has open into archives in the directory dir, which is made if it
+// does not exist: one for each boot or, within each boot, one for each span between edges.
+// Nothing is lost or repeated, and each piece is complete in itself: it begins with how things
+// stood. In the end either all of them exist or none; if a Split is killed, the next Split into
+// the same directory finishes or undoes it. The Reader must not be used for anything else
+// meanwhile.
 func Split(dir string, opt SplitOptions, r *store.Reader) (report *Report, err error) {
 	report = &Report{Path: dir}
 	opt.Note = report.noting(opt.Note)
@@ -40,7 +41,7 @@ func Split(dir string, opt SplitOptions, r *store.Reader) (report *Report, err e
 	defer func() {
 		if err != nil {
 			p.remove()
-			_ = os.Remove(dir) // if there is nothing else in it
+			_ = os.Remove(dir) // if it is empty
 		}
 	}()
 	if opt.ByHost {
@@ -57,10 +58,10 @@ func Split(dir string, opt SplitOptions, r *store.Reader) (report *Report, err e
 	return report, p.publish()
 }
 
-// byTime makes an archive of each boot, or of each boot those between edges.
+// byTime makes an archive of each boot or, within each boot, of each span between edges.
 func (opt *SplitOptions) byTime(p *pieces, r *store.Reader, report *Report) error {
 	for _, b := range opt.boots(r.Files()) {
-		told := false // what is wrong with the files
+		told := false // whether the damage of the files was reported
 		progress := &progress{tell: opt.Progress, total: b.bytes()}
 		windows, err := b.windows(opt)
 		if err != nil {
@@ -120,7 +121,7 @@ func (opt *SplitOptions) byHost(p *pieces, r *store.Reader, report *Report) erro
 	return nil
 }
 
-// noting notes losses in the report and tells them on.
+// noting returns a function that adds losses to the report and passes them on to note.
 func (r *Report) noting(note func(store.Loss)) func(store.Loss) {
 	return func(l store.Loss) {
 		r.Lost = append(r.Lost, l)
@@ -130,7 +131,8 @@ func (r *Report) noting(note func(store.Loss)) func(store.Loss) {
 	}
 }
 
-// later tells on what is lost, but not again what was told of the same files.
+// later returns a function that passes losses on to note, except those that were reported for
+// the same files before.
 func (r *Report) later(note func(store.Loss)) func(store.Loss) {
 	return func(l store.Loss) {
 		if !slices.ContainsFunc(r.Lost, func(o store.Loss) bool { return o.What == l.What && o.Path == l.Path }) {
@@ -139,7 +141,7 @@ func (r *Report) later(note func(store.Loss)) func(store.Loss) {
 	}
 }
 
-// windows are those of the pieces of a boot.
+// windows returns the windows of the pieces of a boot.
 func (b *bootFiles) windows(opt *SplitOptions) ([][2]int64, error) {
 	from, to := b.files[0].Info.Begin(), int64(0)
 	for _, f := range b.files {
@@ -157,7 +159,7 @@ func (b *bootFiles) windows(opt *SplitOptions) ([][2]int64, error) {
 		end := max(opt.Edges(at), at+1)
 		w := [2]int64{at, end - 1}
 		if len(out) == 0 {
-			w[0] = opt.From // with what happened before the first tick
+			w[0] = opt.From // includes what happened before the first tick
 		}
 		if end > to {
 			w[1] = opt.To

@@ -16,7 +16,7 @@ type beginning struct {
 	opens int64 // the continuous clock of that tick, or of where it would be
 }
 
-// begin finds where the window begins; ok is false where nothing stands before it.
+// begin finds where the window begins; ok is false if nothing was read before it.
 func (j *job) begin() (b beginning, ok bool) {
 	if j.from == minWall {
 		return b, false
@@ -35,7 +35,7 @@ func (j *job) begin() (b beginning, ok bool) {
 		}
 		stamps, err := j.stamps(p)
 		if err != nil {
-			continue // who reads it tells
+			continue // reading the part reports the error
 		}
 		if n := slices.IndexFunc(stamps, func(at metric.Stamp) bool { return at.Wall >= j.from && at.Wall <= j.to }); n >= 0 {
 			return beginning{part: i, first: n, opens: stamps[n].Cont}, true
@@ -44,7 +44,7 @@ func (j *job) begin() (b beginning, ok bool) {
 	if before < 0 {
 		return b, false
 	}
-	// Nothing was read in the window: what was read last before stands.
+	// Nothing was read in the window, so the last values before it stand.
 	stamps, err := j.stamps(j.parts[before])
 	if err != nil {
 		return b, false
@@ -69,8 +69,8 @@ func (j *job) stamps(p part) (stamps []metric.Stamp, err error) {
 	return stamps, err
 }
 
-// back moves the beginning a tick back: for a rate that is shown at the first moment of the
-// window two readings are needed from before it.
+// back moves the beginning one tick back: a rate at the first moment of the window needs two
+// readings from before it.
 func (j *job) back(b beginning) beginning {
 	switch {
 	case b.first > 1:
@@ -84,10 +84,10 @@ func (j *job) back(b beginning) beginning {
 	return b
 }
 
-// standing appends how things stood a tick before the window begins: of every metric the last
-// block. From there on every tick is copied whole until the window begins. What the same part
-// holds behind that is copied, too, since it has been decoded; done are the parts of which that
-// is so.
+// standing appends how things stood one tick before the window begins: the last block of every
+// metric. From there until the window begins, every tick is copied whole. The rest of the same
+// part is copied, too, since it has been decoded; done are the parts that were copied in this
+// way.
 func (j *job) standing() (done []*archive.ChunkRef, err error) {
 	window, ok := j.begin()
 	if !ok {
@@ -119,7 +119,7 @@ func (j *job) standing() (done []*archive.ChunkRef, err error) {
 		return done, err
 	}
 	if b.first == 0 {
-		return nil, nil // the window begins with the first tick that there is
+		return nil, nil // the window begins with the very first tick
 	}
 	var ticks *chunk.Ticks
 	var t *metric.Tick
@@ -142,8 +142,8 @@ func (j *job) standing() (done []*archive.ChunkRef, err error) {
 	return done, j.unless(p, ofSource(err))
 }
 
-// onceEach is t with the last block of each group: a plan that lists the same metrics in
-// another order is another group to who records, and the same to who reads.
+// onceEach returns t with only the last block of each group: a plan that lists the same metrics
+// in another order is another group to the recorder, and the same group to a reader.
 func onceEach(t *metric.Tick) *metric.Tick {
 	last := make(map[*metric.Group]*metric.Block)
 	for _, b := range t.Blocks {
@@ -173,7 +173,7 @@ func (j *job) before(p part, first int, found map[string]bool) error {
 	return nil
 }
 
-// since are the ticks of a part from number first on.
+// since returns the ticks of a part from number first on.
 func (j *job) since(p part, first int) (*chunk.Ticks, error) {
 	d := j.draining(p.file)
 	stamps, err := j.stamps(p)
@@ -192,7 +192,7 @@ func (j *job) since(p part, first int) (*chunk.Ticks, error) {
 	return ticks, nil
 }
 
-// note notes the metrics of a group as found, and reports whether any was not.
+// note notes the metrics of a group as found, and reports whether any of them is new.
 func (j *job) note(file int, g *chunk.Group, found map[string]bool) (news bool) {
 	for i := range g.Columns {
 		d := j.views[file].Desc(g.Columns[i].Number)
@@ -206,10 +206,10 @@ func (j *job) note(file int, g *chunk.Group, found map[string]bool) (news bool) 
 	return news
 }
 
-// older are the last blocks, in the parts before part number n, of metrics that were not
+// older returns the last blocks, in the parts before part number n, of metrics that were not
 // found yet. Most parts have the same metrics, and are not opened.
 func (j *job) older(n int, found map[string]bool) (ticks []*metric.Tick, err error) {
-	known := make(map[uint32]bool) // schemas of which all is found
+	known := make(map[uint32]bool) // schemas whose metrics are all found
 	for _, p := range slices.Backward(j.parts[:n]) {
 		if known[p.ref.Info.Schema] {
 			continue
