@@ -36,8 +36,8 @@ const (
 	BucketIndex   = "index"   // class, number -> what is in that chunk
 	BucketChunks  = "chunks"  // class, number -> the chunk
 	BucketEvents  = "events"  // number -> events
-	// BucketDigests holds class, number of the first -> what instances that come
-	// and go came to over some chunks.
+	// BucketDigests holds class, number of the first chunk -> totals, over some chunks, of
+	// instances that come and go.
 	BucketDigests = "digests"
 	// BucketSpare holds the header and the descriptions once more, without their prose: all else
 	// is worthless without them.
@@ -47,9 +47,9 @@ const (
 // Buckets are the buckets that every archive has.
 var Buckets = []string{BucketMeta, BucketMetrics, BucketIndex, BucketChunks, BucketEvents, BucketSpare}
 
-// Beside are the buckets of what was made of the chunks and answers questions
-// without them. Archives of early writers have none, a chunk may have no record
-// there, and where one is missing or damaged the chunk tells the same.
+// Beside are the buckets of data that was derived from the chunks and answers questions without
+// them. Archives of early writers have none of them, and a chunk may have no record there. If
+// such a record is missing or damaged, the chunk gives the same answer.
 var Beside = []string{BucketDigests}
 
 // The keys of BucketMeta; the header has the same one in BucketSpare.

@@ -9,8 +9,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// A folder makes the ticks of one class, one for each step. Stretches of ticks that
-// belong to one step, with no break among them, are its segments.
+// A folder makes the ticks of one class, one for each step. Stretches of ticks that belong to
+// one step, without a break among them, are its segments.
 type folder struct {
 	r      *reducer
 	class  metric.Class
@@ -24,11 +24,11 @@ type folder struct {
 	number   int64
 	last     metric.Stamp // tick
 	any      bool
-	fresh    bool                 // the next tick begins a segment whatever it is of
-	segEnds  map[int]metric.Stamp // the last tick of a segment so far
+	fresh    bool                 // the next tick begins a segment, whatever its step is
+	segEnds  map[int]metric.Stamp // by segment: its last tick so far
 	openFrom int64                // when the present segment began, by the continuous clock
 	pending  []pending
-	began    *metric.Group // of the group that tells of the others
+	began    *metric.Group // the group with the companions of whole groups
 	steps    map[string]*metric.Instance
 }
 
@@ -39,7 +39,7 @@ type break_ struct{ wall, cont int64 }
 type pending struct {
 	tick     metric.Stamp
 	block    *metric.Block
-	began    int64 // how long before the block the first reading was that it stands for
+	began    int64 // how long before the block its first reading was
 	readings uint64
 }
 
@@ -54,8 +54,8 @@ func newFolder(r *reducer, class metric.Class) *folder {
 	return f
 }
 
-// enter begins with the next archive. Nothing is carried over into it: each archive's part
-// of a step is told by itself, so that it can stand beside the others.
+// enter begins with the next archive. Nothing is carried over into it: each archive's part of a
+// step becomes a block of its own, so that it can be beside the others.
 func (f *folder) enter(file *archive.File) error {
 	f.file, f.fresh, f.breaks = file, true, nil
 	for i := range file.Events {
@@ -65,7 +65,7 @@ func (f *folder) enter(file *archive.File) error {
 		}
 		list, err := e.Events(file)
 		if err != nil {
-			continue // What is lost is told when events are taken over.
+			continue // The loss is reported when events are copied.
 		}
 		for k := range list {
 			switch list[k].Kind {
@@ -114,7 +114,7 @@ func (f *folder) chunk(ref *archive.ChunkRef) error {
 	}
 	for _, g := range c.Groups {
 		if g.Name == layout.StepGroup || metric.OfStacks(g.Indom) {
-			continue // Stacks are of seconds: there are none of steps.
+			continue // Stacks cover seconds: there are none of steps.
 		}
 		if err := f.group(c, g, segs, brokenAt, ticks); err != nil {
 			return err

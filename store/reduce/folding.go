@@ -12,7 +12,7 @@ import (
 	"tachograph/store/layout"
 )
 
-// A folding is one group of one chunk on its way into blocks, one for each span.
+// A folding turns one group of one chunk into blocks, one for each span.
 type folding struct {
 	*group
 	c        *archive.OpenChunk
@@ -24,31 +24,31 @@ type folding struct {
 	stamps   []metric.Stamp
 	insts    []chunk.Instance
 	words    []string
-	lead     []int64 // continuous clock of the reading before each block, its own after a break
-	began    []int64 // how long before each block the first reading was that it stands for
+	lead     []int64 // by block: the continuous clock of the reading before it, or its own after a break
+	began    []int64 // by block: how long before it its first reading was
 	readings []uint64
 	cuts     []bool // blocks that begin a span
 	spans    []span
 	in       []*metric.Instance // by row
-	// When rows were read first and last in steps that are made longer ones; nil of readings.
+	// When rows were read first and last in steps that become longer ones; nil for readings.
 	cameAt, wentAt *decoded
-	// What the rows have of the spans, row by row, and where that of each begins.
+	// visits are the rows' shares of spans, row by row, and visitsOff is where each row's begin.
 	visits    []visit
 	visitsOff []int32
 }
 
-// A span is some blocks that become one.
+// A span is several blocks that become one.
 type span struct {
 	from, end uint32
-	carried   bool // it goes on with the open one
-	open      bool // and it may go on in the next chunk
+	carried   bool // it continues the open span
+	open      bool // it may continue in the next chunk
 	block     *metric.Block
 	w         *writer
 	began     int64 // the continuous clock of its first reading
 	whole     float64
 }
 
-// A stretch is blocks throughout which a series has one value, or none for one reason.
+// A stretch is a run of blocks in which a series has one value, or none for one reason.
 type stretch struct {
 	start, end uint32
 	bits       uint64
@@ -93,7 +93,7 @@ func (f *folding) run() (err error) {
 	return nil
 }
 
-// describe finds what the columns are.
+// describe finds the descriptions of the columns.
 func (f *folding) describe() {
 	input := make([]*metric.Desc, len(f.g.Columns))
 	for k := range f.g.Columns {
@@ -107,8 +107,7 @@ func (f *folding) describe() {
 	f.prepare(input)
 }
 
-// steps finds out what each block stands for: one reading, or what a reduced archive
-// tells of its steps.
+// steps finds out what each block covers: one reading, or a step of a reduced archive.
 func (f *folding) steps() (err error) {
 	n := len(f.stamps)
 	f.lead = make([]int64, n)
@@ -141,7 +140,7 @@ type decoded struct {
 
 func (d *decoded) of(row int) []stretch { return d.list[d.off[row]:d.off[row+1]] }
 
-// at is the value of a row in a block, 0 if it has none.
+// at returns the value of a row in a block, 0 if it has none.
 func (d *decoded) at(row int, block uint32) uint64 {
 	for _, s := range d.of(row) {
 		if s.start <= block && block < s.end && s.why == metric.Present {
@@ -151,7 +150,7 @@ func (d *decoded) at(row int, block uint32) uint64 {
 	return 0
 }
 
-// presence decodes what a reduced archive tells of when its rows were read.
+// presence decodes when the rows of a reduced archive were read.
 func (f *folding) presence(columns *decoding) error {
 	for k := range f.g.Columns {
 		d := f.f.file.Desc(f.g.Columns[k].Number)
@@ -175,14 +174,14 @@ func (f *folding) presence(columns *decoding) error {
 	return nil
 }
 
-// decoding decodes columns when they are asked for. Those of processes, of which there may
-// be by the ten thousand, are let go one by one.
+// A decoding decodes columns on demand. Columns of processes, of which there may be tens of
+// thousands, are released one by one.
 type decoding struct {
 	*folding
 	columns []decoded
 }
 
-// column is a column, decoded.
+// column returns a decoded column.
 func (d *decoding) column(c int) (*decoded, error) {
 	if d.columns[c].off != nil {
 		return &d.columns[c], nil
@@ -212,7 +211,7 @@ func (d *decoding) column(c int) (*decoded, error) {
 	return &d.columns[c], f.f.r.pace()
 }
 
-// done lets a column go.
+// done releases a column.
 func (d *decoding) done(c int) { d.columns[c] = decoded{} }
 
 // cutAll finds the blocks at which a span begins.
@@ -223,7 +222,7 @@ func (f *folding) cutAll(columns *decoding) error {
 		f.cuts[b] = f.segs[f.places[b]] != f.segs[f.places[b-1]]
 	}
 	if perRun := metric.PerBoot(f.indom); perRun && f.entered != f.f.file {
-		// The first reading stands by itself: there begins what totals are counted from.
+		// The first reading is a span of its own: totals are counted from it.
 		f.cuts[1] = true
 	}
 	f.entered = f.f.file
@@ -269,11 +268,11 @@ func (f *folding) cutAll(columns *decoding) error {
 	return nil
 }
 
-// mostColumns is how many columns the blocks may have together that a group of a chunk
-// becomes: they wait in memory for those of other groups.
+// mostColumns limits how many columns the blocks of one group of a chunk may have together: they
+// wait in memory for the blocks of other groups.
 var mostColumns = 1 << 21
 
-// bound keeps to that: where a group is cut in very many places, steps alone are told of it.
+// bound enforces mostColumns: a group that is cut in very many places is cut only at steps.
 func (f *folding) bound() error {
 	columns := func() int {
 		n := len(f.out.Metrics)
@@ -302,9 +301,9 @@ func (f *folding) bound() error {
 	return nil
 }
 
-// cutsAt reports whether a span must not hold both of two stretches that follow each
-// other: what a counter gains over a reset is told by the readings around it, a text or a
-// setting has one value in a span, and a series of the system is there or is not.
+// cutsAt reports whether a span must not hold both of two consecutive stretches: what a counter
+// gains over a reset is seen in the readings around it, a text or a setting has one value in a
+// span, and a series of the system is there or is not.
 func (f *folding) cutsAt(c *column, a, b *stretch) bool {
 	if a.why != metric.Present || b.why != metric.Present {
 		return !c.perRun && a.why != b.why
@@ -322,8 +321,8 @@ func (f *folding) cutsAt(c *column, a, b *stretch) bool {
 	return how == metric.Restarted || how == metric.Wrapped
 }
 
-// fell reports whether a counter shows less than before; one whose bits are not ordered
-// as its values are counts as falling.
+// fell reports whether a counter shows less than before. A counter whose bits are not ordered as
+// its values are counts as falling.
 func fell(d *metric.Desc, a, b uint64) bool {
 	if chunk.Less(d.Type, b, a) {
 		return true
@@ -331,7 +330,7 @@ func fell(d *metric.Desc, a, b uint64) bool {
 	return d.Type.Signed() && (int64(a) < 0 || int64(b) < 0) && a != b
 }
 
-// carriedStretch is what the open span ends with in a series.
+// carriedStretch returns the stretch with which the open span ends in a series.
 func (f *folding) carriedStretch(c, row int) *stretch {
 	x := f.byKey[f.insts[row].Key]
 	if x == nil || len(f.insts[row].Runs) == 0 || f.insts[row].Runs[0].Start != 0 {

@@ -14,37 +14,37 @@ import (
 	"tachograph/store/layout"
 )
 
-// others are the processes that are not told by themselves: what they have used since
-// the archive began.
+// others are the processes that are not listed one by one: what they have used since the archive
+// began.
 type others struct {
 	in     *metric.Instance
-	totals []float64       // by column: what counters have gained
-	before map[string]*was // by process that lives, or did of late
-	spans  int             // that have been put
+	totals []float64       // by column: the gain of counters
+	before map[string]*was // by process that lives, or lived lately
+	spans  int             // spans that have been put
 }
 
-// was is what the counters of a process showed when it was seen last.
+// A was holds the counters of a process when it was last seen.
 type was struct {
 	bits []uint64
 	has  []bool
 	span int
 }
 
-// lately is how many steps a process may be missed and come back.
+// lately is for how many steps a process may be missing and still come back.
 const lately = 64
 
-// An othersPart is what they came to in one span, by column: what counters gained, what
-// was held at the end, and what was on average.
+// An othersPart is the sum of the others in one span, by column: the gain of counters, what was
+// held at the end, and what was held on average.
 type othersPart struct{ gains, levels, means []float64 }
 
 var severalProcesses = metric.ReasonFor("it stands for several processes")
 
-// told reports whether an instance is told by itself.
+// told reports whether an instance has a row of its own.
 func (f *folder) told(g *group, in *metric.Instance) bool {
 	return in == nil || g.indom != "process" || f.r.opt.Process == nil || f.r.opt.Process(in.Key)
 }
 
-// count counts what a process that is not told came to in a column of a span.
+// count adds a process without a row of its own to a column of a span.
 func (w *writer) count(c int, in *metric.Instance, x *cell, alive bool, seconds float64) {
 	g, o := w.g, &w.g.others
 	if len(o.totals) != len(g.cols) {
@@ -70,7 +70,7 @@ func (w *writer) count(c int, in *metric.Instance, x *cell, alive bool, seconds 
 		case last.has[c]:
 			from = last.bits[c]
 		case in.Began() >= g.f.r.files[0].Info.From || in.Began() == 0 && !w.base:
-			from = 0 // It began while it was recorded.
+			from = 0 // It began during the recording.
 		}
 		gain, _ := metric.Increase(col.desc, from, x.last, 0)
 		last.bits[c], last.has[c], last.span = x.last, true, o.spans
@@ -85,7 +85,7 @@ func (w *writer) count(c int, in *metric.Instance, x *cell, alive bool, seconds 
 	}
 }
 
-// row puts the one that stands for all of them into a block.
+// row puts the row of all the others into a block.
 func (o *others) row(w *writer) {
 	w.b.Rows = append(w.b.Rows, o.in)
 	w.there(0, 0)
@@ -122,7 +122,7 @@ func (o *others) row(w *writer) {
 	}
 }
 
-// bitsOf is the value of a type that is nearest to x, which is no less than 0.
+// bitsOf returns the value of a type that is nearest to x, which is at least 0.
 func bitsOf(t metric.Type, x float64) uint64 {
 	switch t {
 	case metric.F64:
@@ -137,7 +137,7 @@ func bitsOf(t metric.Type, x float64) uint64 {
 	return uint64(min(math.Round(max(x, 0)), 1<<62))
 }
 
-// Biggest are the processes of archives that were among the n that used, or held, most of
+// Biggest returns the processes of archives that were among the n that used, or held, most of
 // something.
 func Biggest(ctx context.Context, files []*archive.File, n int) (map[string]bool, error) {
 	t := &tallies{place: make(map[string]int32), amounts: make(map[string][]float64)}
@@ -149,7 +149,7 @@ func Biggest(ctx context.Context, files []*archive.File, n int) (map[string]bool
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			// What cannot be read is told when it is reduced.
+			// Errors are reported when the chunk is reduced.
 			_ = fault.Contain(func() error { return t.add(f, ref) })
 			ref.Opened = nil
 		}
@@ -174,7 +174,7 @@ func Biggest(ctx context.Context, files []*archive.File, n int) (map[string]bool
 	return out, nil
 }
 
-// tallies are what processes used: by metric, and by the place that each process has.
+// tallies are the amounts that processes used: by metric, and by the place of each process.
 type tallies struct {
 	place   map[string]int32
 	amounts map[string][]float64

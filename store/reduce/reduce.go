@@ -18,21 +18,21 @@ import (
 type Options struct {
 	// Step is the length of a step: whole seconds that divide a day.
 	Step time.Duration
-	// Process says which processes are told by themselves, by key; nil: all. What the
-	// others used is counted in one that stands for them.
+	// Process reports whether a process, given by its key, keeps a row of its own; nil: all do.
+	// What the others used is summed up in one row.
 	Process func(key string) bool
-	// Of, if set, are the IDs of the archives that the result says it is of: where these were
-	// put together for it.
+	// Of, if set, are the source IDs to note in the result, for sources that were themselves
+	// made of other archives.
 	Of []string
-	// Progress, if set, is told how much of the archives has been read.
+	// Progress, if set, is called with how much of the archives has been read.
 	Progress func(done, total int64)
-	// Pace, if set, is called between pieces of work, for who must not disturb others.
+	// Pace, if set, is called between pieces of work, for callers that must not disturb others.
 	Pace func()
-	// Note, if set, is told what cannot be read. Without it that is an error.
+	// Note, if set, is called with what cannot be read. Without it, that is an error.
 	Note func(error)
 }
 
-// Check reports what is wrong with a step, for these archives.
+// Check returns an error if these archives cannot be reduced to that step.
 func Check(step time.Duration, infos []*archive.Info) error {
 	const day = 24 * time.Hour
 	if step < time.Second || step > day || step%time.Second != 0 || day%step != 0 {
@@ -46,8 +46,7 @@ func Check(step time.Duration, infos []*archive.Info) error {
 	return nil
 }
 
-// Boots parts archives, which are in the order of time, into those of each boot of each
-// host.
+// Boots groups archives, which must be in the order of time, by boot and host.
 func Boots(files []*archive.File) [][]*archive.File {
 	var out [][]*archive.File
 	place := make(map[[2]string]int)
@@ -64,8 +63,8 @@ func Boots(files []*archive.File) [][]*archive.File {
 	return out
 }
 
-// Archive makes one reduced archive, at path, of archives of one boot, which are in the
-// order of time. There is nothing at path after an error.
+// Archive makes one reduced archive, at path, of archives of one boot, which must be in the
+// order of time. After an error there is nothing at path.
 func Archive(ctx context.Context, path string, files []*archive.File, opt Options) (err error) {
 	infos := make([]*archive.Info, len(files))
 	for i, f := range files {
@@ -111,7 +110,7 @@ type reducer struct {
 	done  int64
 }
 
-// about is what the reduced archive says about itself: what the last of the others says.
+// about returns what the reduced archive says about itself: what the last source says.
 func (r *reducer) about() rewrite.About {
 	first, last := &r.files[0].Info, &r.files[len(r.files)-1].Info
 	a := rewrite.About{Host: last.Host, Boot: last.BootID, TimeZone: last.TimeZone, Recorder: last.Recorder, Config: last.Config,
@@ -138,7 +137,7 @@ func (r *reducer) about() rewrite.About {
 	return a
 }
 
-// desc is the one description that says this.
+// desc returns the one pointer for a description.
 func (r *reducer) desc(d metric.Desc) *metric.Desc {
 	if known := r.known[d]; known != nil {
 		return known
@@ -194,12 +193,12 @@ func compare(x, y int64) int {
 	return 0
 }
 
-// A writeError is of what is being made, not of what is read.
+// A writeError is an error of the output, not of the input.
 type writeError struct{ error }
 
 func (e *writeError) Unwrap() error { return e.error }
 
-// pace lets others go first, and reports whether to go on.
+// pace lets other work go first, and returns an error if the context has ended.
 func (r *reducer) pace() error {
 	if r.opt.Pace != nil {
 		r.opt.Pace()
@@ -207,7 +206,7 @@ func (r *reducer) pace() error {
 	return r.ctx.Err()
 }
 
-// events takes the events of an archive over.
+// events copies the events of an archive.
 func (r *reducer) events(f *archive.File) error {
 	for _, churn := range []bool{false, true} {
 		for i := range f.Events {

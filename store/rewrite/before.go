@@ -9,8 +9,9 @@ import (
 	"tachograph/store/fault"
 )
 
-// stand hands out how things stood where the window begins in the last of a boot's files, in
-// the classes of which that is wanted. What an earlier file goes on from needs none.
+// stand yields, for each class that opt.Standing accepts, the last values before the window,
+// once for each stretch of a boot: not if one of the boot's earlier files reaches the window or
+// is continued by the last one.
 func (opt *ReadOptions) stand(files []*archive.File, info *archive.Info, same *archive.Sameness, yield func(archive.Item) bool) bool {
 	a := files[len(files)-1]
 	from := max(opt.from(), a.Covered)
@@ -53,7 +54,7 @@ func (opt *ReadOptions) stand(files []*archive.File, info *archive.Info, same *a
 	return true
 }
 
-// joins is what may lie between two files of which the later goes on with the earlier.
+// joins is the longest time between two files of which the later continues the earlier.
 const joins = int64(60e9)
 
 // before looks for the last block of every metric of a class that was read before an instant,
@@ -68,9 +69,9 @@ type before struct {
 	blocks []*metric.Block
 }
 
-// file looks in a file. Most chunks have the same metrics, and are not opened.
+// file looks in one file. Most chunks have the same metrics, and are not opened.
 func (b *before) file(f *archive.File) {
-	known := make(map[uint32]bool) // schemas of which all is found
+	known := make(map[uint32]bool) // schemas whose metrics are all found
 	for _, ref := range slices.Backward(f.Chunks) {
 		in := &ref.Info
 		if in.Class != b.class || in.First.Wall >= b.from || known[in.Schema] {
@@ -82,14 +83,14 @@ func (b *before) file(f *archive.File) {
 			return err
 		})
 		ref.Opened = nil
-		if err != nil && in.To < b.from { // who reads the window tells of the others
+		if err != nil && in.To < b.from { // reading the window reports the others
 			b.opt.note(Lost(&f.Info, ref.Wrong(err)))
 		}
 		known[in.Schema] = known[in.Schema] || whole
 	}
 }
 
-// chunk looks in a chunk; whole says that all of it lies before the instant.
+// chunk looks in one chunk; whole means that all of it lies before the instant.
 func (b *before) chunk(f *archive.File, ref *archive.ChunkRef) (whole bool, err error) {
 	c, err := ref.Open()
 	if err != nil {
@@ -110,7 +111,7 @@ func (b *before) chunk(f *archive.File, ref *archive.ChunkRef) (whole bool, err 
 		return false, nil
 	}
 	d := archive.Draining{File: f, Info: b.info, Same: b.same, Metric: b.opt.Metrics}
-	if ref.Info.To < b.from { // who reads the window tells of the others
+	if ref.Info.To < b.from { // reading the window reports the others
 		d.Lost = func(err error) { b.opt.note(Lost(&f.Info, err)) }
 	}
 	ticks, err := d.Ticks(ref, stamps[n-1].Cont, nil)
@@ -130,7 +131,7 @@ func (b *before) chunk(f *archive.File, ref *archive.ChunkRef) (whole bool, err 
 	return n == len(stamps), nil
 }
 
-// take keeps of a block the metrics of which there is no later one.
+// take keeps the metrics of a block that no later block has.
 func (b *before) take(block *metric.Block) {
 	mine := metric.Block{Group: block.Group, At: block.At, Rows: block.Rows}
 	var news []*metric.Desc

@@ -6,12 +6,12 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A mapper changes ticks as a Mapping says, and asks that once for each instance and text.
+// A mapper changes ticks by a Mapping, which it calls once for each instance and text.
 type mapper struct {
 	Mapping
 	groups map[*metric.Group]*mappedGroup
 	descs  map[*metric.Desc]*metric.Desc
-	whys   map[metric.Reason]metric.Reason // at most as many as there can be
+	whys   map[metric.Reason]metric.Reason // few, since there are few reasons
 	insts  map[*metric.Instance]*mappedInstance
 	texts  map[mappedText]mappedWord
 	made   metric.Tick
@@ -39,14 +39,14 @@ type mappedWord struct {
 	keep bool
 }
 
-// mostMapped is how much is kept of what a Mapping has said.
+// mostMapped limits how many answers of a Mapping are kept.
 const mostMapped = 1 << 16
 
 func newMapper(m Mapping) *mapper {
 	return &mapper{Mapping: m, groups: make(map[*metric.Group]*mappedGroup), descs: make(map[*metric.Desc]*metric.Desc), whys: make(map[metric.Reason]metric.Reason), insts: make(map[*metric.Instance]*mappedInstance), texts: make(map[mappedText]mappedWord)}
 }
 
-// group is what g becomes, the same pointer as long as g is.
+// group returns what g becomes, the same pointer each time for the same g.
 func (m *mapper) group(g *metric.Group) *mappedGroup {
 	to := m.groups[g]
 	if to == nil {
@@ -66,7 +66,7 @@ func (m *mapper) group(g *metric.Group) *mappedGroup {
 	return to
 }
 
-// instance is what in becomes, the same pointer as long as in is.
+// instance returns what in becomes, the same pointer each time for the same in.
 func (m *mapper) instance(indom string, in *metric.Instance) *metric.Instance {
 	if in == nil {
 		return nil
@@ -88,7 +88,7 @@ func (m *mapper) instance(indom string, in *metric.Instance) *metric.Instance {
 	return &got.Instance
 }
 
-// tick is what t becomes, valid until the next one.
+// tick returns what t becomes, valid until the next call.
 func (m *mapper) tick(t *metric.Tick) *metric.Tick {
 	m.made = metric.Tick{Class: t.Class, At: t.At, Blocks: m.made.Blocks[:0]}
 	m.blocks = slices.Grow(m.blocks[:0], len(t.Blocks))[:len(t.Blocks)]
@@ -114,7 +114,7 @@ func (m *mapper) tick(t *metric.Tick) *metric.Tick {
 	return &m.made
 }
 
-// column is what a column of strings becomes.
+// column maps a column of strings.
 func (m *mapper) column(d *metric.Desc, b *metric.Block, c int) metric.Column {
 	from := &b.Cols[c]
 	to := metric.Column{Bits: make([]uint64, len(from.Bits)), Miss: slices.Clone(m.reasons(from.Miss))}
@@ -141,7 +141,7 @@ func hide(c *metric.Column, i int) {
 	c.Miss[i], c.Bits[i] = Redacted, 0
 }
 
-// numbers is what a column of numbers becomes.
+// numbers maps a column of numbers.
 func (m *mapper) numbers(d *metric.Desc, b *metric.Block, c int) metric.Column {
 	from := &b.Cols[c]
 	to := metric.Column{Bits: slices.Clone(from.Bits), Miss: slices.Clone(m.reasons(from.Miss))}
@@ -157,12 +157,12 @@ func (m *mapper) numbers(d *metric.Desc, b *metric.Block, c int) metric.Column {
 	return to
 }
 
-// reasons is what reasons become, mostly what they are.
+// reasons maps reasons; mostly they stay as they are.
 func (m *mapper) reasons(from []metric.Reason) []metric.Reason {
 	to := from
 	for i, r := range from {
 		if r <= metric.Other {
-			continue // that is nobody's words
+			continue // these are fixed reasons, not the text of an error
 		}
 		mapped, ok := m.whys[r]
 		if !ok {

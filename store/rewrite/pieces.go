@@ -13,24 +13,23 @@ import (
 )
 
 // Pieces are archives that appear in a directory together. They are made in a folder below it,
-// which is renamed once all of them are made. If the process is killed, the next one removes
-// the folder if it still has its first name, and moves the pieces into place if it has the
-// second.
+// which is renamed once all of them are made. If the process is killed, the next one removes the
+// folder if it still has its first name, and moves the pieces into place if it has the second.
 type pieces struct {
 	dir    string
 	at     string // where they are made
-	remove func() // at with all that is in it
+	remove func() // removes at and its contents
 	names  []string
 }
 
 const (
-	// piecesName is what the directory is called after in which pieces are made.
+	// piecesName begins the name of the folder in which pieces are made.
 	piecesName = "tachograph-pieces"
-	// madeSuffix is behind its name when all are made.
+	// madeSuffix is appended to the folder's name when all pieces are made.
 	madeSuffix = ".made"
 )
 
-// newPieces prepares for pieces in dir, which is made if it is not there.
+// newPieces prepares to make pieces in dir, which is made if it does not exist.
 func newPieces(dir string) (*pieces, error) {
 	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, &fault.Error{Op: "split", Path: dir, Err: err}
@@ -56,11 +55,11 @@ func newPieces(dir string) (*pieces, error) {
 	return &pieces{dir: dir, at: at, remove: remove}, nil
 }
 
-// scratch is where the next piece is made.
+// scratch returns the path at which the next piece is made.
 func (p *pieces) scratch() string { return filepath.Join(p.at, "piece") }
 
-// made gives the piece that was made the name that it has by what it holds, another one if
-// that is taken, and returns how large it is.
+// made names the finished piece after its contents, with another name if that is taken, and
+// returns its size.
 func (p *pieces) made(written *Written) (size int64, err error) {
 	for n := 0; ; n++ {
 		written.Name = layout.FinishedName(written.Host.Name, written.From, written.To, n)
@@ -80,14 +79,14 @@ func (p *pieces) made(written *Written) (size int64, err error) {
 	return st.Size(), nil
 }
 
-// missing reports whether nothing is called path.
+// missing reports whether no file has that path.
 func missing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// publish puts all pieces into the directory. Each keeps its name in the folder, too, until
-// all are there.
+// publish puts all pieces into the directory. Each also keeps its name in the folder until all
+// are there.
 func (p *pieces) publish() error {
 	defer p.remove()
 	for _, name := range p.names {
@@ -96,7 +95,7 @@ func (p *pieces) publish() error {
 			_ = p.undo()
 			return exists(filepath.Join(p.dir, name))
 		}
-		if err != nil { // Where a file cannot have two names it is moved, when all are made.
+		if err != nil { // Without hard links, the pieces are moved when all are made.
 			if err := p.undo(); err != nil {
 				return err
 			}
@@ -115,7 +114,7 @@ func (p *pieces) publish() error {
 	return err
 }
 
-// undo removes the pieces that are in the directory already.
+// undo removes the pieces that are already in the directory.
 func (p *pieces) undo() error {
 	return p.each(func(here, there string, same bool) error {
 		if same {
@@ -125,7 +124,7 @@ func (p *pieces) undo() error {
 	})
 }
 
-// move moves the pieces into the directory that are not there yet.
+// move moves the pieces that are not there yet into the directory.
 func (p *pieces) move() error {
 	return p.each(func(here, there string, same bool) error {
 		if same {
@@ -135,8 +134,8 @@ func (p *pieces) move() error {
 	})
 }
 
-// each calls fn with each piece that was made, where it was made and where it belongs, and
-// whether it is there.
+// each calls fn for each piece with its path in the folder, its path in the directory, and
+// whether it is there already.
 func (p *pieces) each(fn func(here, there string, same bool) error) error {
 	entries, err := os.ReadDir(p.at)
 	for _, e := range entries {

@@ -14,7 +14,7 @@ import (
 	"tachograph/store/fault"
 )
 
-// ReadOptions say what is read; the zero ReadOptions are for everything.
+// ReadOptions select what is read; the zero value selects everything.
 type ReadOptions struct {
 	// Hosts are IDs or names; nil: all.
 	Hosts []string

@@ -22,7 +22,7 @@ import (
 	"tachograph/store/layout"
 )
 
-// About is what an archive says about itself.
+// About holds an archive's facts about itself.
 type About struct {
 	Host      metric.Host
 	Boot      string
@@ -32,31 +32,31 @@ type About struct {
 	Intervals metric.Intervals
 	ID        string // a new one if it is empty
 	Created   int64  // wall clock; that of the first tick if it is 0
-	// Catalog are the metrics that are described whether they have values or not.
+	// Catalog are the metrics to describe even if they have no values.
 	Catalog []*metric.Desc
-	// Reduced is set for an archive of steps, whose chunks are longer as the steps are.
+	// Reduced is set for an archive of steps; longer steps make longer chunks.
 	Reduced *layout.Reduction
 }
 
-// A Writer makes a finished archive of ticks and events. What it holds in memory does not
-// grow with what it is given.
+// A Writer makes a finished archive of ticks and events. Its use of memory does not grow with
+// the amount of data.
 type Writer struct {
 	path, scratch string
 	about         About
-	since, until  int64 // where it is a part of other archives: the wall clocks between which
+	since, until  int64 // the wall clocks of the window, if this is a part of other archives
 	db            *bbolt.DB
-	mu            sync.Mutex // several classes may be appended to at once; it is held for all below but classes
+	mu            sync.Mutex // guards all fields below except classes; several goroutines may append, each to its own class
 	cat           *layout.Catalog
 	totals        layout.Totals
 	classes       [metric.NumClasses]classWriter
-	chunks        []*chunk.Sealed // to be put
-	size          int64           // of these
+	chunks        []*chunk.Sealed // waiting to be written
+	size          int64           // of chunks, in bytes
 	events        [2][]metric.Event
-	full          [][]metric.Event // batches to be put
-	begun         bool             // a transaction has put something
-	err           error            // after which nothing is put any more
+	full          [][]metric.Event // batches waiting to be written
+	begun         bool             // a transaction has been written
+	err           error            // the first error; nothing is written after it
 
-	ticks, values, counted uint64 // that were put, events counted
+	ticks, values, counted uint64 // ticks and values that were put, events that were counted
 }
 
 // A classWriter collects the ticks of a class.
@@ -64,25 +64,25 @@ type classWriter struct {
 	builder *chunk.Builder
 	last    metric.Stamp
 	any     bool
-	checked int64   // at how many values its memory was looked at last
-	packing float64 // bytes of a chunk for each byte of the builder's memory, as it was last
-	// held are chunks that may be put together with those behind them: one that was taken
-	// over from elsewhere, and what was appended between such.
+	checked int64   // the builder's number of values when its memory was last looked at
+	packing float64 // bytes of a chunk per byte of the builder's memory, from the last chunk
+	// held are chunks that may be merged with the ones after them: chunks that were taken from
+	// elsewhere, and those built between them.
 	held []*chunk.Sealed
 }
 
 const (
 	// batchSize is how much one transaction writes: bbolt keeps all of it in memory.
 	batchSize = 2 << 20
-	// builderMemory is what a builder may take.
+	// builderMemory is how much memory a builder may take.
 	builderMemory = 24 << 20
-	// checkEvery is after how many values it is looked at how much that is.
+	// checkEvery is after how many values a builder's memory is looked at.
 	checkEvery = 1 << 15
-	// firstPacking is what is assumed before the first chunk of a class.
+	// firstPacking is the packing assumed before the first chunk of a class.
 	firstPacking = 0.15
 )
 
-// Create begins to make an archive at path, which must not exist.
+// Create starts a new archive at path, which must not exist.
 func Create(path string, about About) (*Writer, error) {
 	w := &Writer{path: path, scratch: path + layout.TmpSuffix, about: about, cat: layout.NewCatalog(nil)}
 	if _, err := os.Lstat(path); err == nil {
@@ -114,15 +114,15 @@ func Create(path string, about About) (*Writer, error) {
 	return w, nil
 }
 
-// fileMode is that of archives: what they hold is not for everybody.
+// fileMode is the mode of archives: their contents are not for every user.
 const fileMode = 0o640
 
 func exists(path string) error {
 	return &fault.Error{Op: "create archive", Path: path, Kind: fault.Exists, Err: errors.New("it exists already, and nothing is written over; name another file or remove it")}
 }
 
-// Append adds a tick, of which nothing is kept. The ticks of a class come in the order of
-// the continuous clock.
+// Append adds a tick, and keeps no reference to it. The ticks of a class must come in the order
+// of the continuous clock.
 func (w *Writer) Append(t *metric.Tick) error {
 	if err := w.failed(); err != nil {
 		return err
@@ -159,11 +159,11 @@ func (w *Writer) began(wall int64) {
 	}
 }
 
-// stepsTogether is how many steps a chunk of a reduced archive is of: as many ticks as
-// others have in an hour of readings each second would be months.
+// stepsTogether is how many steps a chunk of a reduced archive covers: as many ticks as an hour
+// of readings each second would be months.
 const stepsTogether = 1440
 
-// span is how much time a chunk is of at most.
+// span returns the longest time that a chunk may cover.
 func (w *Writer) span() int64 {
 	if r := w.about.Reduced; r != nil {
 		return max(archive.MergeSpan, min(stepsTogether*r.Step, 31*24*archive.MergeSpan))
@@ -188,8 +188,8 @@ func (c *classWriter) full(next *metric.Tick, span int64) bool {
 	return memory > builderMemory || float64(memory)*c.packing > archive.MergeSize
 }
 
-// seal makes a chunk of what has been collected of a class; full says that it is as large
-// as a chunk should be.
+// seal makes a chunk of what has been collected in a class; full means that the chunk is as
+// large as a chunk should be.
 func (w *Writer) seal(c *classWriter, full bool) error {
 	if c.builder == nil || c.builder.Ticks() == 0 {
 		return nil
@@ -209,7 +209,7 @@ func (w *Writer) seal(c *classWriter, full bool) error {
 	return w.hold(c, s)
 }
 
-// take adds a chunk as it is. Its metrics have the numbers that they have in w.
+// take adds a chunk unchanged. Its metrics must have the numbers that they have in w.
 func (w *Writer) take(s *chunk.Sealed) error {
 	if err := w.failed(); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (w *Writer) take(s *chunk.Sealed) error {
 	return w.hold(c, s)
 }
 
-// hold adds a chunk that may be put together with others.
+// hold adds a chunk that may be merged with others.
 func (w *Writer) hold(c *classWriter, s *chunk.Sealed) error {
 	if len(c.held) > 0 && archive.Together(append(c.held, s)) <= len(c.held) {
 		if err := w.release(c); err != nil {
@@ -239,7 +239,7 @@ func (w *Writer) hold(c *classWriter, s *chunk.Sealed) error {
 	return nil
 }
 
-// end puts all there is of a class.
+// end puts everything that is left of a class.
 func (w *Writer) end(c *classWriter) error {
 	if err := w.seal(c, len(c.held) == 0); err != nil {
 		return err
@@ -247,7 +247,7 @@ func (w *Writer) end(c *classWriter) error {
 	return w.release(c)
 }
 
-// release puts what is held of a class.
+// release merges and puts the held chunks of a class.
 func (w *Writer) release(c *classWriter) error {
 	if len(c.held) == 0 {
 		return nil
@@ -272,7 +272,7 @@ func (w *Writer) desc(n uint32) *metric.Desc {
 	return w.cat.Desc(n)
 }
 
-// put adds a chunk, which comes behind those of its class.
+// put adds a chunk, which follows the chunks of its class.
 func (w *Writer) put(s *chunk.Sealed) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -285,8 +285,8 @@ func (w *Writer) put(s *chunk.Sealed) error {
 	return w.flush(false)
 }
 
-// Event adds an event. The comings and goings of processes come in the order of time,
-// and so do all others.
+// Event adds an event. Starts and ends of processes must come in the order of time, and so must
+// all other events.
 func (w *Writer) Event(e *metric.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -311,17 +311,17 @@ func (w *Writer) Event(e *metric.Event) error {
 	return w.flush(false)
 }
 
-// eventsSize is about what a batch of events takes, in memory rather than in the file.
+// eventsSize is about how much memory a batch of events takes; it takes less in the file.
 const eventsSize = 1 << 20
 
-// failed is what everything has ended with.
+// failed returns the error that everything ended with, or nil.
 func (w *Writer) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// fail ends everything. The lock is not held.
+// fail ends everything. The lock must not be held.
 func (w *Writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -335,12 +335,12 @@ func (w *Writer) broke(err error) error {
 	return w.err
 }
 
-// flush puts what waits, in one transaction. The lock is held.
+// flush writes what waits, in one transaction. The lock must be held.
 func (w *Writer) flush(last bool) error {
 	if w.err != nil {
 		return w.err
 	}
-	// Chunks that come in several transactions stand apart: see archive.Compact.
+	// Chunks that come in several transactions are stored apart: see archive.Compact.
 	put := (*layout.Builder).ChunkApart
 	if last && !w.begun {
 		put = (*layout.Builder).Chunk
@@ -351,7 +351,7 @@ func (w *Writer) flush(last bool) error {
 				b.Create(w.header())
 				b.Settings(w.about.Config, w.about.Intervals)
 			}
-			if w.about.Reduced == nil { // Steps are few, and digests know no companions.
+			if w.about.Reduced == nil { // There are few steps, and digests know no companions.
 				b.Describe(w.cat.Desc)
 			}
 			for _, s := range w.chunks {
@@ -384,7 +384,7 @@ func (w *Writer) header() *layout.Header {
 	return &layout.Header{Format: layout.FormatVersion, ID: a.ID, Host: a.Host, BootID: a.Boot, TimeZone: a.TimeZone, Recorder: a.Recorder, Created: a.Created, Reduced: a.Reduced, Since: w.since, Until: w.until}
 }
 
-// Finish completes the archive, which has its name then. After an error there is nothing.
+// Finish completes the archive and gives it its name. After an error nothing is left.
 func (w *Writer) Finish() (err error) {
 	defer w.Abort()
 	for i := range w.classes {
@@ -413,7 +413,7 @@ func (w *Writer) Finish() (err error) {
 	return nil
 }
 
-// Abort leaves nothing of what was written. After Finish it does nothing.
+// Abort removes all that was written. After Finish it does nothing.
 func (w *Writer) Abort() {
 	if w.db != nil {
 		_ = w.db.Close()
@@ -423,8 +423,8 @@ func (w *Writer) Abort() {
 	_ = os.Remove(w.scratch)
 }
 
-// publish cuts a scratch file to its size, has it survive a power cut, and gives it its
-// name, which nobody else has.
+// publish cuts a scratch file to its size, makes it safe from a power cut, and gives it its
+// name, which no file has yet.
 func publish(scratch, path string, size int64) error {
 	f, err := disk.OpenNoFollow(scratch, os.O_WRONLY, 0)
 	if err != nil {
@@ -440,8 +440,8 @@ func publish(scratch, path string, size int64) error {
 	return disk.OS.SyncDir(filepath.Dir(path))
 }
 
-// rename gives a file another name, if there is none of that name. Where a file cannot have
-// two names it is looked first.
+// rename renames a file unless the new name exists. On file systems without hard links it checks
+// that first.
 func rename(from, to string) error {
 	err := os.Link(from, to)
 	switch {
