@@ -10,32 +10,30 @@ import (
 	"tachograph/store/layout"
 )
 
-// How far the wall clock is believed. Between two boots only it tells how long
-// the machine was off, and within a boot it may be set. Time that it alone
-// vouches for, when it is more than a quarter of what is kept (at most
-// trustAtMost), counts only once the clock has stood for standing of recording
-// since.
+// How far the wall clock is believed. Between two boots it alone shows how long the machine was
+// off, and within a boot it may be set. A stretch of time that only the wall clock vouches for,
+// if it is more than a quarter of what is kept (at most trustAtMost), counts only once standing
+// of recording has followed on that clock.
 const (
 	trustPart   = 4
 	trustAtMost = 7 * 24 * time.Hour
 	standing    = 48 * time.Hour
 )
 
-// A jump is a stretch of time that the wall clock alone vouches for: all
-// archives before number before ended before it.
+// A jump is a stretch of time that the wall clock alone vouches for: all archives before number
+// before ended before it.
 type jump struct {
 	before int
 	at     time.Time // where it began
 	by     time.Duration
 }
 
-// doubt returns the last jump of the wall clock that is not to be believed
-// yet; by is zero if there is none. list is in the order of recording, live
-// what is being written.
+// doubt returns the last jump of the wall clock that is not to be believed yet; by is zero if
+// there is none. list is in the order of recording; live are the archives being written.
 func doubt(list, live []*storedArchive, rule Retention) jump {
 	trust := min(rule.KeepFor/trustPart, trustAtMost)
-	next, of := moment{rule.BootID, rule.Now.Wall, rule.Now.Cont}, len(list) // and the archive it stands in
-	stood := time.Duration(0)                                                // of recording since
+	next, of := moment{rule.BootID, rule.Now.Wall, rule.Now.Cont}, len(list) // of is the number of the archive that next is in
+	stood := time.Duration(0)                                                // of recording since the jump
 	look := func(a *storedArchive, number int) (jump, bool) {
 		if a.head == nil {
 			return jump{}, false
@@ -79,8 +77,8 @@ type moment struct {
 	wall, cont int64
 }
 
-// to is how much time from m to a later moment the wall clock alone vouches
-// for, and how much the clock that is never set does.
+// to returns how much of the time from m to a later moment the wall clock alone vouches for, and
+// how much the continuous clock, which is never set, vouches for.
 func (m moment) to(next moment) (alone, vouched time.Duration) {
 	alone = time.Duration(next.wall - m.wall)
 	if m.boot == next.boot && next.cont > m.cont {
@@ -90,8 +88,8 @@ func (m moment) to(next moment) (alone, vouched time.Duration) {
 	return alone, vouched
 }
 
-// recordedSpans are the first and last stamps of an archive's chunks, one after
-// the other. Of an archive that cannot be read there are none, and so no trust.
+// recordedSpans returns the first and last stamps of an archive's chunks, one after the other.
+// An archive that cannot be read has none, and so earns no trust.
 func recordedSpans(path string) []chunk.Info {
 	var spans []chunk.Info
 	_ = layout.WithSnapshot(path, func(s *boltread.Snapshot) error {
@@ -112,7 +110,7 @@ func recordedSpans(path string) []chunk.Info {
 	return apart
 }
 
-// lastSerial is the highest serial number of the archives in a directory.
+// lastSerial returns the highest serial number of the archives in a directory.
 func (d *directory) lastSerial() (last uint64) {
 	entries, err := d.fs.ReadDir(d.path)
 	if err != nil {

@@ -11,72 +11,68 @@ import (
 	"tachograph/store/layout"
 )
 
-// collection is what waits for the next commit. It belongs to whoever holds the
-// Writer's mutex; the batches of parts and of the queue, once they stand there,
-// to whoever holds committing, who holds the mutex as well to change them.
+// collection is what waits for the next commit. The Writer's mutex guards it. Batches in parts
+// and in the queue change only under committing, with the mutex held as well.
 type collection struct {
 	rest  gather.Batch // since the last batch
 	taken uint64       // the last record before rest
 	parts []*batch     // before rest, copied into the journal meanwhile
-	queue []*batch     // to be committed
-	// On the continuous clock: when parts were begun, and when all was made
-	// power-safe last, or handed on to be.
+	queue []*batch     // waiting to be committed
+	// On the continuous clock: when collecting began, and when everything was last made safe
+	// from a power cut, or queued for that.
 	begun, synced int64
 	age           int   // of rest, in intervals of Seal
 	unsafe        bool  // a full sync is due
 	first, last   int64 // wall clocks of the first and last tick of the archive
-	boltSize      int64 // of the pages in use, when they were committed to last
+	boltSize      int64 // size of the pages in use after the last commit
 }
 
-// batch is what is taken over from the journal together.
+// batch is a run of records that are taken over from the journal together.
 type batch struct {
 	gather.Batch
 	base, seq uint64          // the last record before it, and its own last one
-	sealed    []*chunk.Sealed // of builders; nil before they are encoded
-	by        *layout.Catalog // that numbers the metrics of sealed
+	sealed    []*chunk.Sealed // made of the builders; nil before they are encoded
+	by        *layout.Catalog // the catalogue with the metric numbers of sealed
 }
 
 const (
-	// CommitEvery is how many intervals of Options.Seal one commit covers; at the
-	// end of the others the journal is fully synced, which is as safe. Larger chunks are
-	// smaller per value, and each commit costs some pages besides.
+	// CommitEvery is how many intervals of Options.Seal one commit covers; at the end of each
+	// other interval the journal is fully synced, which is as safe. Larger chunks are smaller
+	// per value, and each commit costs some pages besides.
 	CommitEvery = 12
-	// generationSize is at what size of a generation of the journal a commit is
-	// due earlier.
+	// generationSize is the size of a journal generation at which a commit is due earlier.
 	generationSize = 4 << 20
-	// partEvery is how many of them a part covers, and so a generation of the
-	// journal. A longer one is smaller per value.
+	// partEvery is how many of these intervals a part covers, and so a generation of the
+	// journal. A longer part is smaller per value.
 	partEvery = 3
-	// partValues is how many values a part has, if it comes to so many before. An
-	// event counts as eventValues.
+	// partValues is how many values end a part earlier. An event counts as eventValues.
 	partValues  = 3 << 18
 	eventValues = 64
-	// partBytes is to how many bytes of records a part comes, if it does before:
-	// they are what a reader of the live archive decodes one by one, 0.3 ms for each
-	// KB. A third of them tell once more what everything is called, so that a machine
-	// on which much begins and ends gets no part of less than partLeast for them.
+	// partBytes is how many bytes of records end a part earlier: a reader of the live archive
+	// decodes them one by one, at 0.3 ms for each KB. A third of them are the names of
+	// everything once more, so a machine on which much begins and ends gets no part shorter than
+	// partLeast because of partBytes.
 	partBytes = 40 << 10
 	partLeast = int64(time.Minute)
 )
 
-// How much may be collected before a commit is due earlier, for making one chunk of
-// it takes a multiple for a moment: before it is encoded, and as chunks.
+// Limits of what is collected before a commit is due earlier, because making one chunk of it
+// takes a multiple of that memory for a moment: before it is encoded, and as chunks.
 const (
 	commitMemory = 5 << 20
 	commitSize   = 448 << 10
 )
 
-// memoryCheck and valuesCheck are after how many ticks, or values, it is looked at how
-// much has been collected. One tick can bring as many megabytes of text as there are
-// processes that are started with much of it, and a chunk must not have more than its
-// readers take.
+// memoryCheck and valuesCheck are how many ticks, or values, pass between two checks of how much
+// has been collected. One tick can bring as many megabytes of text as there are processes that
+// start with much of it, and a chunk must not exceed what its readers accept.
 const (
 	memoryCheck = 16
 	valuesCheck = 4096
 )
 
-// keepSchedule has all made power-safe when it is time: by a full sync of the
-// journal, or, each CommitEvery times, by a commit of what has been collected.
+// keepSchedule makes everything safe from a power cut when it is time: by a full sync of the
+// journal or, every CommitEvery times, by a commit of what has been collected.
 func (w *Writer) keepSchedule(l *live, now int64) {
 	switch {
 	case w.commitDue(l, now):
@@ -110,8 +106,7 @@ func (w *Writer) commitDue(l *live, now int64) bool {
 	return memory > min(commitMemory, w.opt.MemoryBound/2) || size > commitSize || l.jw.Size() > generationSize || l.jw.Encoder().Full()
 }
 
-// partDue reports whether a part is large enough. The caller holds the Writer's
-// mutex.
+// partDue reports whether a part is large enough. The caller holds the Writer's mutex.
 func (w *Writer) partDue(l *live, now int64) bool {
 	if l.jw.Size()-l.copied > partBytes && now-l.turned >= partLeast {
 		return true
@@ -119,7 +114,7 @@ func (w *Writer) partDue(l *live, now int64) bool {
 	return w.count.ticks%memoryCheck == 0 && l.rest.Values()+int64(l.rest.Events.Len())*eventValues > partValues
 }
 
-// begin is when the first tick of b was.
+// begin returns the time of the first tick of b.
 func (b *batch) begin() (first metric.Stamp, ok bool) {
 	first, ok = b.First()
 	for _, s := range b.sealed {
@@ -130,7 +125,7 @@ func (b *batch) begin() (first metric.Stamp, ok bool) {
 	return first, ok
 }
 
-// size is that of the chunks of b.
+// size returns the size of the chunks of b.
 func (b *batch) size() (n int64) {
 	for _, s := range b.sealed {
 		n += s.Info.Size
@@ -138,10 +133,9 @@ func (b *batch) size() (n int64) {
 	return n
 }
 
-// part makes a part of what has been collected, so that readers of the live
-// archive find most of it as chunks. What changes how values are understood is
-// committed at once instead: a copy does not say it. The caller holds the
-// Writer's mutex.
+// part makes a part of what has been collected, so that readers of the live archive find most of
+// it as chunks. Changes to how values are understood are committed at once instead, because a
+// copy does not hold them. The caller holds the Writer's mutex.
 func (w *Writer) part(l *live, now int64) {
 	if len(l.rest.Descs) > 0 || l.rest.Conf != nil {
 		w.collect(l, now)
@@ -153,8 +147,7 @@ func (w *Writer) part(l *live, now int64) {
 	}
 }
 
-// take makes a batch of what has been collected; nil if the journal holds no
-// more either.
+// take makes a batch of what has been collected; nil if the journal has no new record either.
 func (l *live) take() *batch {
 	b := &batch{Batch: l.rest, base: l.taken, seq: l.jw.Seq()}
 	if b.Empty() && b.seq == b.base {
@@ -164,8 +157,8 @@ func (l *live) take() *batch {
 	return b
 }
 
-// collect queues what has been collected for the next commit. The caller holds
-// the Writer's mutex.
+// collect queues what has been collected for the next commit. The caller holds the Writer's
+// mutex.
 func (w *Writer) collect(l *live, now int64) {
 	l.begun, l.synced = now, now
 	b := l.take()
@@ -173,13 +166,13 @@ func (w *Writer) collect(l *live, now int64) {
 		l.parts = append(l.parts, b)
 	}
 	l.queue, l.parts = append(l.queue, l.parts...), nil
-	if b != nil && !w.closed { // else nothing follows that would need another generation
+	if b != nil && !w.closed { // after closing nothing follows that would need another generation
 		w.perhapsTurn(l)
 	}
 }
 
-// copyParts encodes the parts of l and puts them into its journal as copies of the
-// generations that they came from. What cannot be copied stays where it is.
+// copyParts encodes the parts of l and puts them into its journal as copies of the generations
+// that they came from. A part that cannot be copied stays where it is.
 func (w *Writer) copyParts(l *live) {
 	l.committing.Lock()
 	defer l.committing.Unlock()
@@ -190,7 +183,7 @@ func (w *Writer) copyParts(l *live) {
 		if b.sealed != nil {
 			continue
 		}
-		w.encode(l, b, (*chunk.Builder).SealBare) // what it lacks comes with the merge
+		w.encode(l, b, (*chunk.Builder).SealBare) // the merge adds what bare chunks lack
 		if _, news := l.cat.Pending(); len(news) > 0 {
 			w.mu.Lock()
 			if !w.closed {
@@ -212,8 +205,8 @@ func (w *Writer) copyParts(l *live) {
 	}
 }
 
-// generationOf reports whether b is what one of the generations before the
-// present one holds.
+// generationOf reports whether b holds exactly the records of one of the generations before the
+// present one.
 func (l *live) generationOf(b *batch) bool {
 	return slices.ContainsFunc(l.old, func(g generation) bool { return g.base == b.base && g.seq == b.seq })
 }

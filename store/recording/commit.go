@@ -11,9 +11,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// commit writes what is queued in l to its bbolt file, in one commit, and then
-// lets go of the journal files that it came from. A batch stays queued until
-// it is safe.
+// commit writes the queue of l to its bbolt file, in one commit, and then releases the journal
+// files that the queue came from. A batch stays queued until it is safe.
 func (w *Writer) commit(l *live) error {
 	l.committing.Lock()
 	defer l.committing.Unlock()
@@ -34,7 +33,7 @@ func (w *Writer) commit(l *live) error {
 		return fmt.Errorf("sealing %s: %w", l, err)
 	}
 	if unnamed && p.Generation > 0 {
-		// What the archive says to be there must be there after a power cut.
+		// A file that the archive says exists must exist after a power cut.
 		if err := w.dir.sync(); err != nil {
 			return fmt.Errorf("sealing %s: %w", l, err)
 		}
@@ -67,7 +66,7 @@ func (w *Writer) commit(l *live) error {
 	w.total.commits++
 	l.queue, l.committed = slices.Clone(l.queue[len(queue):]), p.Sealed
 	l.kept, l.safe = max(l.kept, p.Sealed), max(l.safe, p.Sealed)
-	// A commit makes nothing safe that stands in another archive's journal.
+	// A commit does not make records in another archive's journal safe.
 	if l == w.cur && !w.rotatedAtRisk() {
 		w.safeAt = began
 	}
@@ -76,8 +75,8 @@ func (w *Writer) commit(l *live) error {
 	return nil
 }
 
-// encode makes chunks of a batch's builders. What cannot be encoded is given
-// up and said, rather than blocking all that comes after it. The caller holds
+// encode makes chunks of a batch's builders. A chunk that cannot be encoded is given up, with a
+// log line and a gap event, because it would block everything after it. The caller holds
 // committing.
 func (w *Writer) encode(l *live, b *batch, seal func(*chunk.Builder, func(*metric.Desc) uint32) (*chunk.Sealed, error)) {
 	if b.sealed != nil && b.by == l.cat {
@@ -121,8 +120,8 @@ func (w *Writer) encode(l *live, b *batch, seal func(*chunk.Builder, func(*metri
 	}
 }
 
-// settle puts the late ticks of b among the others. Nobody else changes a batch that
-// is encoded, but who adds up what waits looks at it.
+// settle puts the late ticks of b among the others. Nothing else changes a batch that is being
+// encoded, but Status and others read it, so it holds the mutex for the change.
 func (w *Writer) settle(b *batch) error {
 	if b.sealed != nil {
 		return nil
@@ -134,7 +133,7 @@ func (w *Writer) settle(b *batch) error {
 	return err
 }
 
-// renumbered is s with the numbers that another catalogue has for its metrics.
+// renumbered returns s with the numbers that another catalogue has for its metrics.
 func renumbered(s *chunk.Sealed, from, to *layout.Catalog) (*chunk.Sealed, error) {
 	c, err := chunk.Open(bytes.NewReader(s.Data), s.Info.Size)
 	if err != nil {
@@ -143,13 +142,13 @@ func renumbered(s *chunk.Sealed, from, to *layout.Catalog) (*chunk.Sealed, error
 	return chunk.Renumber(c, from.Desc, to.Number)
 }
 
-// lossEvent tells of ticks that could not be encoded.
+// lossEvent returns a gap event for ticks that could not be encoded.
 func lossEvent(in *chunk.Info, err error) metric.Event {
 	return layout.GapEvent(in.Last, in.First.Wall, in.Last.Cont-in.First.Cont,
 		fmt.Sprintf("%d ticks of class %s could not be encoded: %v", in.Ticks, in.Class, err))
 }
 
-// merged are the chunks of a queue, those of a class made one. If there is no time
+// merged returns the chunks of a queue, those of a class merged into one. If there is no time
 // for that they stay apart, which only costs bytes until the archive is finished.
 func (w *Writer) merged(l *live, queue []*batch, hurry bool) (out []*chunk.Sealed) {
 	for class := range metric.NumClasses {
@@ -184,7 +183,7 @@ func (w *Writer) merge(l *live, parts []*chunk.Sealed) (out []*chunk.Sealed) {
 	return out
 }
 
-// putRest puts what is no chunk.
+// putRest puts the settings and events of a queue.
 func putRest(to *layout.Builder, queue []*batch) {
 	for _, b := range queue {
 		if b.Conf != nil {

@@ -1,5 +1,5 @@
-// Package recording writes archives: the Writer, the directory that it keeps
-// them in, and how long they are kept there.
+// Package recording writes archives. It holds the Writer, the directory in which the Writer
+// keeps archives, and the rules for how long they are kept there.
 //
 // # What becomes of a record
 //
@@ -19,10 +19,9 @@
 //	      v                 a class merged
 //	container           committed: generations that hold nothing else are dropped
 //
-// While the disk refuses, records are accepted into memory (ErrHeld), up to
-// Options.MemoryBound (then ErrDropped). What fails is trouble, told when it
-// begins and when it ends. The syncer tries again after its interval, the
-// committer after retryFirst, then up to retryMost.
+// While the disk refuses, records are accepted into memory (ErrHeld), up to Options.MemoryBound
+// (then ErrDropped). A failure is trouble, reported when it begins and when it ends. The syncer
+// tries again after its interval, the committer after retryFirst, then up to retryMost.
 //
 // # What becomes of an archive
 //
@@ -38,38 +37,36 @@
 //	|                                |
 //	+------------- resume -----------+
 //
-// newLive makes an archive current: at Create where none is resumed, at a
-// rotation, and in the place of one that is damaged (giveUp) or whose files are
-// gone (startAfresh); what such a one did not hold yet goes to its heir.
+// newLive makes an archive current: at Create if none is resumed, at a rotation, and in place of
+// one that is damaged (giveUp) or whose files are gone (startAfresh); the new archive, the heir,
+// takes over what the old one did not hold yet.
 //
 // # Who may touch what
 //
-// The parts of live say whose they are. Locks are taken in this order:
+// The parts of live say which lock guards them. Locks are taken in this order:
 //
 //	Writer.rotating   the archive that a rotation makes beside the current one
 //	live.committing   its container; the heir's before that of who is given up
 //	Writer.syncing    which journal files are open: none is closed in a sync
 //	Writer.mu         everything else
 //
-// Nobody holds Writer.mu while the disk commits or syncs, so Append waits for no
-// more than its own write, a turn, and once in a while a new archive. What needs
-// an archive alone is a method of live or of its part; what needs the directory,
-// the log or the Writer's mutex is the Writer's.
+// Writer.mu is never held while the disk commits or syncs, so Append waits for no more than its
+// own write, a turn, and once in a while a new archive. Functions that need only an archive are
+// methods of live or of its part; those that need the directory, the log or the Writer's mutex
+// are methods of Writer.
 //
 // # Time
 //
-// What is due comes from the clocks of ticks and of Options.Now, and timers are
-// those of package time: in a bubble of testing/synctest an hour takes
-// milliseconds.
+// Due times come from the clocks of ticks and of Options.Now, and timers are those of package
+// time: in a bubble of testing/synctest an hour takes milliseconds.
 //
 // # Why a tick goes two ways
 //
-// The journal holds all that chunks are made of, so they could always be made by
-// decoding it, as after a kill. That costs too much: decoding takes 22 ns a value
-// where Append takes 45 for both ways, the write to the file included; encoding
-// chunks, 7 for values of processes and 37 for the system's, stays the same
-// (go test ./store/journal -bench Decode, ./store -bench Write/process5s/seal5m,
-// ./store/chunk -bench Seal, on a quiet machine). Half as much work again would
-// be done, and all of it at once, each hour. Memory holds besides what the
-// journal has lost: a file that is gone or damaged, and a record that it refused.
+// The journal holds everything that chunks are made of, so they could always be made by decoding
+// it, as after a kill. That costs too much: decoding takes 22 ns a value, while Append takes 45
+// for both ways, the write to the file included; encoding chunks, 7 for values of processes and
+// 37 for the system's, stays the same (go test ./store/journal -bench Decode, ./store -bench
+// Write/process5s/seal5m, ./store/chunk -bench Seal, on a quiet machine). Decoding would add
+// half as much work again, all of it at once, each hour. Memory also holds what the journal has
+// lost: a file that is gone or damaged, and a record that it refused.
 package recording

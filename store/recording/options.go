@@ -9,7 +9,7 @@ import (
 	"tachograph/store/disk"
 )
 
-// What a Writer does unless its Options say otherwise.
+// Defaults of the Options.
 const (
 	DefaultSeal        = 5 * time.Minute
 	DefaultSync        = time.Second
@@ -21,28 +21,28 @@ const (
 type Options struct {
 	// Dir is the archive directory. It is made if its parent exists.
 	Dir string
-	// Group owns what is made, besides the user running; empty leaves that to
-	// the system.
+	// Group owns the files and directories that are made, besides the user running; if empty,
+	// the system decides.
 	Group string
 
 	Host metric.Host
-	// Look, if there is one, says what Host and TimeZone are when a further archive is
-	// begun: a machine that runs may be renamed, updated or carried elsewhere.
+	// Look, if set, returns the present Host and TimeZone when a further archive is begun: a
+	// running machine may be renamed, updated or carried elsewhere.
 	Look func() (metric.Host, string)
-	// BootID names the boot: counters of two boots have nothing in common, so
-	// an archive never spans two.
+	// BootID names the boot: counters of two boots have nothing in common, so an archive never
+	// spans two.
 	BootID   string
 	TimeZone string
 	Recorder string // version of the recorder
 	Config   string // effective configuration, TOML
-	// Catalog is all metrics there are, also those that are never sampled.
+	// Catalog is all metrics, including those that are never sampled.
 	Catalog []*metric.Desc
 	// Intervals are the effective intervals of the classes.
 	Intervals metric.Intervals
 
-	// Seal is how often all is made safe from a power cut: by a full sync of
-	// the journal, or by committing what it holds to the archive. Sync is how
-	// often the journal is made safe from a crash of the kernel.
+	// Seal is how often everything is made safe from a power cut: by a full sync of the journal,
+	// or by committing its records to the archive. Sync is how often the journal is made safe
+	// from a crash of the kernel.
 	Seal, Sync time.Duration
 	// MemoryBound is how much may be kept in memory while the disk refuses.
 	MemoryBound int64
@@ -50,11 +50,11 @@ type Options struct {
 	// CloseWithin is how long Close may take.
 	CloseWithin time.Duration
 
-	// Now reads the clocks. The Writer's goroutines call it, too; it has no
-	// other notion of the time.
+	// Now reads the clocks. The Writer's goroutines call it, too; the Writer takes the time from
+	// nowhere else.
 	Now func() metric.Stamp
 	Log *slog.Logger
-	// FS is the file layer; nil is the machine's.
+	// FS is the file layer; nil means the machine's.
 	FS disk.FS
 }
 
@@ -88,16 +88,16 @@ func (o Options) withDefaults() Options {
 }
 
 var (
-	// ErrHeld says that the disk refused a record, which is kept in memory and
-	// will be written when the disk allows: it would not survive a kill now.
+	// ErrHeld means that the disk refused a record, which is kept in memory and will be written
+	// when the disk allows: it would not survive a kill now.
 	ErrHeld = errors.New("the disk refuses; kept in memory")
-	// ErrDropped says that a record was not kept: the disk refuses and the
-	// memory bound is reached.
+	// ErrDropped means that a record was not kept: the disk refuses and the memory bound is
+	// reached.
 	ErrDropped = errors.New("the disk refuses and the memory bound is reached; not kept")
-	// ErrClosed says that the Writer has been closed.
+	// ErrClosed means that the Writer has been closed.
 	ErrClosed = errors.New("the writer is closed")
-	// ErrLocked says that another process writes to the directory.
+	// ErrLocked means that another process writes to the directory.
 	ErrLocked = errors.New("another recorder writes to it")
-	// ErrUnsafeDir says that a directory is not fit to hold archives.
+	// ErrUnsafeDir means that a directory is not fit to hold archives.
 	ErrUnsafeDir = errors.New("not fit to hold archives")
 )

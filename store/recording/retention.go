@@ -22,7 +22,7 @@ func (w *Writer) Prune(limits Limits, now metric.Stamp) (Pruned, error) {
 	return Prune(w.dir.path, Retention{Limits: limits, Host: w.opt.Host, BootID: w.opt.BootID, Now: now})
 }
 
-// Own has a file of the Writer's directory belong to whom archives belong to.
+// Own gives a file of the Writer's directory the owner and mode of archives.
 func (w *Writer) Own(path string) error { return w.dir.own(path, fileMode) }
 
 // Limits are how long archives are kept.
@@ -31,21 +31,21 @@ type Limits struct {
 	// together, beyond which the oldest are removed; zero: no limit.
 	KeepFor  time.Duration
 	KeepSize int64
-	// Reduce says that an archive is to be reduced before it is removed; what was made
-	// of it is kept for KeepReducedFor, and longer by nothing but a limit of zero.
+	// Reduce means that an archive is to be reduced before it is removed. The reduced archive is
+	// kept for KeepReducedFor; only a limit of zero keeps it longer.
 	Reduce         bool
 	KeepReducedFor time.Duration
-	// Irreducible are archives of which nothing can be made, and why: they are removed as
-	// they are. Of those that Crowded names there was no room to make anything: they are
-	// only if their size demands it.
+	// Irreducible are archives that cannot be reduced, and why: they are removed without that.
+	// Crowded are archives for whose reduction there was no room: they are removed without it
+	// only if the size limit demands it.
 	Irreducible, Crowded map[string]string
 }
 
 // Retention says which finished archives may be removed from a directory.
 type Retention struct {
 	Limits
-	// Host is the host whose archives these limits are for. Those of others
-	// are neither counted nor removed.
+	// Host is the host whose archives these limits are for. The archives of other hosts are
+	// neither counted nor removed.
 	Host metric.Host
 	// BootID and Now are the present boot and its clocks.
 	BootID string
@@ -65,30 +65,27 @@ type Removal struct {
 // Pruned is what Prune did.
 type Pruned struct {
 	Removed []Removal
-	// Due are the archives that would have been removed, were there an archive that was
-	// made of them.
+	// Due are the archives that would have been removed if they had been reduced already.
 	Due []string
-	// Kept says why archives whose time is over were kept all the same; empty
-	// when there are none.
+	// Kept says why archives whose time is over were kept all the same; empty if there are none.
 	Kept string
 }
 
 const (
-	// passPart is the part of the archives that one pass removes at most, so
-	// that a wrong limit or a wrong clock never takes everything at once.
+	// passPart is the part of the archives that one pass removes at most, so that a wrong limit
+	// or a wrong clock never takes everything at once.
 	passPart = 4
-	// keepNewest is how many of the archives recorded last age does not remove.
-	// Size, which no clock can get wrong, leaves the last one.
+	// keepNewest is how many of the archives recorded last are never removed for their age.
+	// Size, which no clock can get wrong, spares only the last one.
 	keepNewest = 2
 )
 
-// Prune removes archives as the limits say, the ones recorded first before the
-// others: never what is being written, a file whose name or content is not
-// that of an archive, anything but a regular file, or another host's archive.
+// Prune removes archives as the limits say, those recorded first before the others. It never
+// removes an archive being written, a file whose name or content is not an archive's, anything
+// but a regular file, or another host's archive.
 //
-// A wrong clock must not erase a history. Age counts only as far as the clock
-// is believed (see doubt), and each call removes a part of the archives only:
-// the next one goes on.
+// A wrong clock must not erase a history. Age counts only as far as the clock is believed (see
+// doubt), and each call removes only a part of the archives: the next call goes on.
 func Prune(dir string, rule Retention) (Pruned, error) {
 	list, live, err := stored(dir)
 	if err != nil {
@@ -115,14 +112,14 @@ func Prune(dir string, rule Retention) (Pruned, error) {
 type pruning struct {
 	rule  Retention
 	list  []*storedArchive // in the order in which they were recorded
-	steps []*storedArchive // those that were made of others
+	steps []*storedArchive // the reduced archives
 	total int64            // bytes, live archives included
 	most  int
 	done  Pruned
 	errs  []error
 }
 
-// byAge removes what ended more than KeepFor ago.
+// byAge removes archives that ended more than KeepFor ago.
 func (p *pruning) byAge(live []*storedArchive) {
 	if p.rule.KeepFor <= 0 {
 		return
@@ -136,8 +133,8 @@ func (p *pruning) byAge(live []*storedArchive) {
 	if len(due) == 0 {
 		return
 	}
-	// Looking at what the archives say about the clock means reading them: not
-	// before it matters.
+	// Checking the clock against the archives means reading them, so it is done only if it
+	// matters.
 	if jump := doubt(p.list, live, p.rule); jump.by > 0 {
 		before := len(due)
 		due = slices.DeleteFunc(due, func(a *storedArchive) bool { return slices.Index(p.list, a) < jump.before })
@@ -154,7 +151,7 @@ func (p *pruning) byAge(live []*storedArchive) {
 	}
 }
 
-// bySize removes the oldest while all are larger than KeepSize.
+// bySize removes the oldest archives while all together are larger than KeepSize.
 func (p *pruning) bySize() {
 	if p.rule.KeepSize <= 0 {
 		return
@@ -167,8 +164,8 @@ func (p *pruning) bySize() {
 			return
 		}
 	}
-	// What is due makes room when it has been reduced. Only then is it the turn of what is
-	// small already.
+	// Archives that are due make room when they have been reduced. Only then is it the turn of
+	// the reduced ones, which are small already.
 	for _, a := range p.steps {
 		if p.total <= p.rule.KeepSize || len(p.done.Due) > 0 {
 			return
@@ -186,8 +183,8 @@ func (p *pruning) tooLarge() string {
 	return fmt.Sprintf("all archives together have %d bytes, and keep_size is %d", p.total, p.rule.KeepSize)
 }
 
-// stepsByAge removes reduced archives that ended more than KeepReducedFor ago. Where the
-// clock is in doubt, nothing was removed for its age, and this is not either.
+// stepsByAge removes reduced archives that ended more than KeepReducedFor ago. If the clock is
+// in doubt, nothing was removed for its age, and reduced archives are not either.
 func (p *pruning) stepsByAge() {
 	if p.rule.KeepReducedFor <= 0 || p.done.Kept != "" {
 		return
@@ -203,8 +200,8 @@ func (p *pruning) stepsByAge() {
 	}
 }
 
-// replace removes a if there is an archive that was made of it, or need not be one. It
-// reports whether to go on.
+// replace removes a if a reduced archive was made of it, or if none is needed. It reports
+// whether to go on.
 func (p *pruning) replace(a *storedArchive, why string, crowded bool) bool {
 	if !p.rule.Reduce {
 		return p.remove(a, why, "")
@@ -232,7 +229,7 @@ func (p *pruning) replace(a *storedArchive, why string, crowded bool) bool {
 	return true
 }
 
-// apart tells archives from those that were made of them.
+// apart separates archives from the reduced ones that were made of them.
 func apart(list []*storedArchive) (whole, steps []*storedArchive) {
 	for _, a := range list {
 		if h, err := layout.ReadHeader(a.path); err == nil && h.Reduced != nil {
@@ -263,11 +260,10 @@ func (p *pruning) remove(a *storedArchive, why, reduced string) bool {
 // A storedArchive is an archive's file as retention sees it.
 type storedArchive struct {
 	path     string
-	from, to time.Time // as the name says
+	from, to time.Time // from the name
 	size     int64
 	head     *layout.Header // nil if it cannot be read
-	// ended is when its recording ended by all that is known; zero if that
-	// cannot be told.
+	// ended is when its recording ended, as far as is known; zero if that is unknown.
 	ended time.Time
 	gone  bool
 }
@@ -280,8 +276,7 @@ func (a *storedArchive) hostPart() string {
 	return host
 }
 
-// stored lists the finished archives of a directory, and the files of those
-// being written.
+// stored lists the finished archives of a directory, and the files of those being written.
 func stored(dir string) (finished, live []*storedArchive, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -309,13 +304,13 @@ func stored(dir string) (finished, live []*storedArchive, err error) {
 	return finished, live, nil
 }
 
-// firstPossible is before anything was recorded in this format: a wall clock
-// that says less was never set.
+// firstPossible is before anything was recorded in this format: a wall clock before it was never
+// set.
 var firstPossible = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// recordedBy are those of list that rule.Host recorded, in the order in which
-// they were, and with the time when each ended. That order does not come from
-// the wall clock where the archives themselves have it.
+// recordedBy returns the archives of list that rule.Host recorded, in the order of recording,
+// and sets when each ended. The order does not depend on the wall clock if the archives have
+// serial numbers.
 func recordedBy(list []*storedArchive, rule Retention) []*storedArchive {
 	var known, unread []*storedArchive
 	for _, a := range list {
@@ -367,9 +362,8 @@ func isTrue(b bool) int {
 	return 0
 }
 
-// ours reports whether the file at path, whose header cannot be read, was an
-// archive before it was damaged: one of its first two pages is a bbolt meta
-// page.
+// ours reports whether the file at path, whose header cannot be read, was an archive before it
+// was damaged: then one of its first two pages is a bbolt meta page.
 func ours(path string) bool {
 	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"tachograph/store/disk"
 )
 
-// A Rotation is half done: the next archive is begun, and the last one waits to
-// be finished.
+// A Rotation is a half-done rotation: the next archive is begun, and the last one waits to be
+// finished.
 type Rotation struct {
 	w *Writer
 	l *live
 }
 
-// BeginRotation begins the next archive. From its return on everything goes
-// there, so metrics that are read once per archive can be read now; Finish, which
-// may take some time, completes the old one.
+// BeginRotation begins the next archive. When it returns, all new records go there, so metrics
+// that are read once per archive can be read now; Finish, which may take some time, completes
+// the old one.
 func (w *Writer) BeginRotation(why string) (*Rotation, error) {
 	w.rotating.Lock()
 	defer w.rotating.Unlock()
@@ -53,7 +53,7 @@ func (w *Writer) BeginRotation(why string) (*Rotation, error) {
 	return &Rotation{w: w, l: l}, nil
 }
 
-// catchUp tells a new archive what changed while it was being made.
+// catchUp records in a new archive what changed while it was being made.
 func (w *Writer) catchUp(n *live) {
 	conf := w.conf
 	n.rest.Descs, n.rest.Conf = w.opt.Catalog, &conf
@@ -71,8 +71,8 @@ func (w *Writer) recordInto(n *live) {
 	w.cur = n
 }
 
-// Finish completes the last archive and returns its path. If it fails, the
-// archive stays readable as it is; the next Finish or Create tries again.
+// Finish completes the last archive and returns its path. If it fails, the archive stays
+// readable as it is; the next Finish or Create tries again.
 func (r *Rotation) Finish() (string, error) {
 	w := r.w
 	w.mu.Lock()
@@ -86,8 +86,7 @@ func (r *Rotation) Finish() (string, error) {
 	return path, err
 }
 
-// finishRotated finishes an archive that was rotated away, or notes that it
-// is to be tried again.
+// finishRotated finishes an archive that was rotated away, or notes that it must be tried again.
 func (w *Writer) finishRotated(l *live) (string, error) {
 	path, err := w.finish(l)
 	if errors.Is(err, disk.ErrDamaged) && w.giveUp(l) {

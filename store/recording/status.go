@@ -6,32 +6,32 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Status is how the recording stands.
+// Status describes the state of the recording.
 type Status struct {
-	// Path is the archive being written, ID its ID, Since the wall clock of
-	// its first tick (0 before that).
+	// Path is the archive being written, ID its ID, Since the wall clock of its first tick (0
+	// before that).
 	Path, ID string
 	Since    int64
-	// Bytes is the size of the archive's pages in use, JournalBytes that of
-	// the present journal generation.
+	// Bytes is the size of the archive's pages in use, JournalBytes that of the present journal
+	// generation.
 	Bytes, JournalBytes int64
-	// BytesPerDay is what the archive grows by, at its pace since Since. Zero
-	// until there is enough to tell from.
+	// BytesPerDay is the archive's growth at its pace since Since; zero until enough has been
+	// recorded to estimate it.
 	BytesPerDay int64
 
-	// Ticks, Values and Events have been accepted since the Writer began; Last
-	// is the stamp of the latest tick of each class that had one.
+	// Ticks, Values and Events have been accepted since the Writer began; Last is the stamp of
+	// the latest tick of each class that had one.
 	Ticks, Values, Events uint64
 	Last                  map[metric.Class]metric.Stamp
 
-	// PanicLoss bounds what a crash of the kernel would cost now: the age of
-	// the oldest record that no barrier covers. PowerLoss is the same for a
-	// power cut and full syncs. Each is zero only if nothing would be lost.
+	// PanicLoss bounds what a crash of the kernel would cost now: the age of the oldest record
+	// that no barrier covers. PowerLoss is the same for a power cut and full syncs. Each is zero
+	// only if nothing would be lost.
 	PanicLoss, PowerLoss time.Duration
 
-	// Degraded says what is wrong with the disk, empty when nothing is. Held
-	// is how many bytes wait in memory for it, Dropped how many records were
-	// not kept since the trouble began.
+	// Degraded describes what is wrong with the disk, empty if nothing is. Held is how many
+	// bytes wait in memory for the disk, Dropped how many records were not kept since the
+	// trouble began.
 	Degraded string
 	Held     int64
 	Dropped  uint64
@@ -40,15 +40,13 @@ type Status struct {
 	// Queued is how many batches wait to be committed.
 	Queued int
 
-	// What was handed to write(2) since the Writer began, by purpose, and how
-	// often the disk was asked to make it safe.
+	// Bytes handed to write(2) since the Writer began, by purpose.
 	JournalWritten, CommitWritten, FinishWritten int64
-	// Barriers and Syncs of the journal, and commits of the archive, which
-	// sync twice each.
+	// Barriers and Syncs of the journal, and commits of the archive, which sync twice each.
 	Barriers, Syncs, Commits int64
 }
 
-// Status returns how the recording stands now.
+// Status returns the present state of the recording.
 func (w *Writer) Status() Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,6 +83,5 @@ func (w *Writer) Status() Status {
 	return s
 }
 
-// growthSpan is how much must have been recorded before a growth per day is
-// worth stating.
+// growthSpan is how much must have been recorded before a growth per day is worth stating.
 const growthSpan = time.Minute

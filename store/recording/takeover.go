@@ -18,8 +18,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// takeOver continues or finishes what earlier runs left in the directory, and
-// begins a new archive where there is none to continue.
+// takeOver continues or finishes the archives that earlier runs left in the directory, and
+// begins a new archive if there is none to continue.
 func (w *Writer) takeOver() error {
 	list, err := w.dir.leftovers()
 	if err != nil {
@@ -35,8 +35,8 @@ func (w *Writer) takeOver() error {
 			continue
 		}
 		if errors.Is(err, disk.ErrHeld) {
-			// A reader's lock must not keep the recorder from recording. The
-			// archive is whole and taken up at the next start.
+			// A reader's lock must not keep the recorder from recording. The archive is whole
+			// and taken over at the next start.
 			w.log.Error("an earlier archive is locked by another process, and left as it is until the next start; a new one is begun", "archive", left.path)
 			continue
 		}
@@ -78,11 +78,11 @@ func (w *Writer) takeOver() error {
 	return err
 }
 
-// tellSetAside leaves an event for each archive that was set aside.
+// tellSetAside records an event for each archive that was set aside.
 func (w *Writer) tellSetAside(aside []leftover) {
 	for _, left := range aside {
 		if w.cur == nil {
-			return // it is no start
+			return // the start failed
 		}
 		e := metric.Event{
 			At: w.opt.Now(), Kind: metric.EventErrorBegin,
@@ -93,8 +93,8 @@ func (w *Writer) tellSetAside(aside []leftover) {
 	}
 }
 
-// makeSafe syncs the journals of an archive that stays as an earlier run left
-// it: that run may have been killed before it did.
+// makeSafe syncs the journals of an archive that stays as an earlier run left it: that run may
+// have been killed before it synced them.
 func (w *Writer) makeSafe(left leftover) {
 	for _, path := range left.journals {
 		f, err := w.dir.fs.OpenFile(path, os.O_RDWR, 0)
@@ -108,13 +108,13 @@ func (w *Writer) makeSafe(left leftover) {
 	}
 }
 
-// continues reports whether what is recorded now belongs into the archive h.
+// continues reports whether new records belong into the archive with header h.
 func (w *Writer) continues(h *layout.Header, finished bool) bool {
 	return !finished && h.Format == layout.FormatVersion && h.BootID == w.opt.BootID && h.Host.ID == w.opt.Host.ID
 }
 
-// finishedAlready reports whether l stands in the directory as a finished
-// archive: the finish was interrupted after its last step.
+// finishedAlready reports whether l is in the directory as a finished archive: then the finish
+// was interrupted after its last step.
 func (w *Writer) finishedAlready(l *live) bool {
 	entries, err := w.dir.fs.ReadDir(w.dir.path)
 	if err != nil {
@@ -131,8 +131,8 @@ func (w *Writer) finishedAlready(l *live) bool {
 	return false
 }
 
-// damaged sets an archive aside that cannot be read, so that the recorder can go
-// on and somebody can repair it.
+// damaged sets aside an archive that cannot be read, so that the recorder can go on and the
+// archive can be repaired.
 func (w *Writer) damaged(left leftover, why error) {
 	w.log.Error("an earlier archive is damaged; it is set aside for replay repair", "archive", left.path, "as", left.path+layout.DamagedSuffix, "error", why)
 	w.setAside(left)
@@ -146,8 +146,8 @@ func (w *Writer) setAside(left leftover) {
 	}
 }
 
-// reopen opens an archive that an earlier run left and reads from its journal
-// what the archive does not hold yet; that becomes its queue.
+// reopen opens an archive that an earlier run left, and reads the records of its journal that
+// the archive does not hold yet; these become its queue.
 func (w *Writer) reopen(left leftover) (*live, error) {
 	l := &live{path: left.path, journals: journals{generation: left.last}}
 	if err := w.openBolt(l, l.path); err != nil {
@@ -164,8 +164,8 @@ func (w *Writer) reopen(left leftover) (*live, error) {
 	return l, nil
 }
 
-// load reads what a Writer must know of an archive that it goes on with. One in
-// which anything is damaged is not gone on with.
+// load reads what a Writer must know to continue an archive. An archive with any damage is not
+// continued.
 func (l *live) load(s *boltread.Snapshot) error {
 	var descs []*metric.Desc
 	told := make(map[string]bool)
@@ -196,11 +196,10 @@ func (l *live) span(first, last int64) {
 	l.last = max(l.last, last)
 }
 
-// maxRecovered is how many ticks go into one chunk when a journal is taken
-// over.
+// maxRecovered is how many ticks go into one chunk when a journal is taken over.
 const maxRecovered = 20_000
 
-// replay queues what journals hold beyond what l has committed.
+// replay queues the records of journals that l has not committed.
 func (w *Writer) replay(l *live, journals []string) error {
 	r := recovery{w: w, l: l, taken: gather.NewIntake(l.cat.Descs), follow: journal.Follower{
 		Archive: l.head.ID, Seq: l.committed, Counted: true, Last: max(l.last, l.head.Created), First: l.needs,
@@ -222,7 +221,7 @@ type recovery struct {
 	follow journal.Follower
 }
 
-// file takes over one generation; last says that no other follows.
+// file takes over one generation; last means that no other follows.
 func (r *recovery) file(path string, last bool) error {
 	f, err := r.w.dir.fs.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -240,18 +239,18 @@ func (r *recovery) file(path string, last bool) error {
 		r.w.log.Error("a journal cannot be taken over; it is set aside", "path", path, "as", path+layout.DamagedSuffix, "error", end.Err)
 		return r.w.dir.fs.Rename(path, path+layout.DamagedSuffix)
 	case journal.Headless, journal.Emptied:
-		// Nothing behind a lost beginning can be read, by anybody.
+		// Without its beginning, a journal cannot be read at all.
 		r.lost(r.w.opt.Now(), fmt.Sprintf("a journal of %d bytes has lost its beginning", end.Rest))
 	case journal.Damaged:
 		r.w.log.Error("a journal is damaged", "path", path, "error", end.Err)
-		if last { // else the next one's beginning tells what is missing
+		if last { // else the next one's beginning shows what is missing
 			r.lost(r.w.opt.Now(), fmt.Sprintf("the last %d bytes of the journal are damaged", end.Rest))
 		}
 	}
 	return nil
 }
 
-// lost notes a gap that ended at at.
+// lost records a gap that ended at at.
 func (r *recovery) lost(at metric.Stamp, text string) {
 	from := max(r.l.last, r.l.head.Created)
 	r.w.log.Error("a part of the journal is lost", "archive", r.l.String(), "after", time.Unix(0, from), "what", text)
@@ -261,7 +260,7 @@ func (r *recovery) lost(at metric.Stamp, text string) {
 
 func (r *recovery) record(rec *journal.Record) {
 	if err := r.taken.Take(rec); errors.Is(err, gather.ErrTooLate) {
-		return // its place is in a batch that is full
+		return // it belongs into a batch that is full
 	} else if err != nil {
 		r.w.log.Error("a tick of the journal cannot be taken over", "error", err)
 	} else if t := rec.Tick; t != nil {
@@ -280,7 +279,7 @@ func (r *recovery) flush() {
 	}
 }
 
-// resume goes on with l, which an earlier run of this boot was writing.
+// resume continues l, which an earlier run of this boot was writing.
 func (w *Writer) resume(l *live) error {
 	lost := l.last
 	crashed := len(l.queue) > 0

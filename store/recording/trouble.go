@@ -9,10 +9,10 @@ import (
 	"tachograph/store/layout"
 )
 
-// trouble is what is wrong with the disk. It is told when it begins and when
-// it ends, not each time it is met.
+// trouble is what is wrong with the disk. It is reported when it begins and when it ends, not at
+// each failure.
 type trouble struct {
-	// What last failed, nil when it works.
+	// The last error of each; nil if it works.
 	journal, commit, sync error
 	missing               bool // the files are gone from the directory
 	since                 metric.Stamp
@@ -41,7 +41,7 @@ func (t *trouble) drop(at metric.Stamp) {
 	t.dropped++
 }
 
-// begins tells of trouble, once. The caller holds the mutex.
+// begins reports trouble, once. The caller holds the mutex.
 func (w *Writer) begins() {
 	err := w.trouble.any()
 	if err == nil || w.trouble.told {
@@ -53,7 +53,7 @@ func (w *Writer) begins() {
 	w.log.Error("the archive cannot be written; recording goes on in memory", "dir", w.dir.path, "bound", w.opt.MemoryBound, "error", err)
 }
 
-// ends tells that trouble is over, once, and what it cost.
+// ends reports, once, that trouble is over and what it cost.
 func (w *Writer) ends() {
 	t := &w.trouble
 	if !t.told || t.any() != nil {
@@ -80,7 +80,7 @@ func (w *Writer) journalFails(l *live, err error) {
 
 func (w *Writer) journalWorks() {
 	w.trouble.journal = nil
-	w.work.wake() // a commit has better chances now, too
+	w.work.wake() // a commit is more likely to work now, too
 	w.ends()
 }
 
@@ -98,8 +98,8 @@ func (w *Writer) syncEnded(err error, present bool) {
 	w.ends()
 }
 
-// full reports that nothing more may be kept in memory. When it is, the disk
-// is tried: nothing else would.
+// full reports that nothing more may be kept in memory. If memory is full, full tries the disk
+// itself, because nothing else would.
 func (w *Writer) full() bool {
 	if w.trouble.any() == nil || w.heldMemory() <= w.opt.MemoryBound {
 		return false
@@ -110,7 +110,7 @@ func (w *Writer) full() bool {
 	return w.trouble.any() != nil
 }
 
-// heldMemory is about what waits in memory for the disk.
+// heldMemory estimates how many bytes wait in memory for the disk.
 func (w *Writer) heldMemory() int64 {
 	l := w.cur
 	_, n := l.jw.Held()

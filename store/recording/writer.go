@@ -16,9 +16,9 @@ import (
 // A Writer records into the archives of one directory. All methods may be
 // called from several goroutines.
 //
-// What Append and Event have accepted stands in the journal and survives the
-// process; goroutines of the Writer make it safe from more. The states that
-// records and archives pass through are drawn in the package's comment.
+// A record that Append or Event has accepted is in the journal and survives the process;
+// goroutines of the Writer make it safe from more. The package comment shows the states that
+// records and archives pass through.
 type Writer struct {
 	opt Options
 	log *slog.Logger
@@ -32,15 +32,15 @@ type Writer struct {
 	closed  bool
 	total   totalWritten
 	count   counts
-	looked  uint64        // how many values there were when it was looked at how much they take
-	still   journal.Still // room
-	// syncedAt and safeAt are when all that had been accepted before last was
-	// made safe by a barrier and by a full sync, on the clock of awake.
+	looked  uint64        // count.values when the memory of collected values was last checked
+	still   journal.Still // reused by Append
+	// syncedAt and safeAt are when everything accepted before was last made safe by a barrier
+	// and by a full sync, on the clock of awake.
 	syncedAt, safeAt time.Duration
-	usual            atomic.Int64  // nanoseconds that a barrier takes, lately
-	serial           atomic.Uint64 // of the last archive made
-	// rotated are the archives rotated away that are not finished yet,
-	// unfinished those of them whose finish failed.
+	usual            atomic.Int64  // how many nanoseconds a barrier takes, lately
+	serial           atomic.Uint64 // serial number of the last archive made
+	// rotated are the archives rotated away that are not finished yet, unfinished those of them
+	// whose finish failed.
 	rotated, unfinished []*live
 
 	rotating sync.Mutex // held while an archive is made beside the present one
@@ -55,15 +55,15 @@ type totalWritten struct {
 	commits               int64
 }
 
-// counts is what Status says about the present run.
+// counts is what Status reports of the present run.
 type counts struct {
 	ticks, values, events uint64
 	last                  [metric.NumClasses]metric.Stamp
 }
 
-// Create opens the directory for recording. It takes over what an earlier run
-// left there: the archive it was writing is continued if it belongs to the
-// same boot and format, and finished otherwise.
+// Create opens the directory for recording. It takes over what an earlier run left there: it
+// continues the archive of that run if it has the same boot and format, and finishes it
+// otherwise.
 func Create(opt Options) (*Writer, error) {
 	opt = opt.withDefaults()
 	dir, err := openDirectory(opt)
@@ -86,14 +86,13 @@ func Create(opt Options) (*Writer, error) {
 	return w, nil
 }
 
-// awake reads the clock that tells how long the disk takes and what is at risk:
-// it stands still with the machine, during which nothing is recorded.
+// awake reads the clock that measures how long the disk takes and what is at risk: it stops
+// while the machine sleeps, and nothing is recorded then.
 func (w *Writer) awake() time.Duration { return time.Duration(w.opt.Now().Awake) }
 
-// Append records a tick. When it returns nil, the tick survives the process
-// being killed at any instruction. ErrHeld and ErrDropped say that the disk is
-// in trouble, of which the Writer itself tells once; any other error that the
-// tick is malformed. t is not kept.
+// Append records a tick. If it returns nil, the tick survives the process being killed at any
+// instruction. ErrHeld and ErrDropped mean that the disk is in trouble, which the Writer itself
+// reports once; any other error means that the tick is malformed. t is not kept.
 func (w *Writer) Append(t *metric.Tick) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,11 +102,11 @@ func (w *Writer) Append(t *metric.Tick) error {
 	return w.append(t)
 }
 
-// Late records a tick that may be older than others of its class, as those of the
-// seconds before something happened are: it is found where its clock says. Late ticks
-// of a class must come in their order. One that is older than the archive, or than
-// what is encoded already, as happens within seconds of when that is done, is refused
-// as gather.ErrTooLate; other errors as for Append.
+// Late records a tick that may be older than others of its class, such as the ticks of the
+// seconds before something happened: readers find it at its own time. The late ticks of a class
+// must come in their order. A tick that is older than the archive, or than what is encoded
+// already (which happens within seconds of the encoding), is refused with gather.ErrTooLate;
+// other errors are as for Append.
 func (w *Writer) Late(t *metric.Tick) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +118,7 @@ func (w *Writer) Late(t *metric.Tick) error {
 		return gather.ErrTooLate
 	}
 	if t.At.Cont > w.count.last[t.Class].Cont {
-		return w.append(t) // no later than any
+		return w.append(t) // it is not late
 	}
 	if err := l.rest.Late(t); err != nil {
 		return err
@@ -130,7 +129,7 @@ func (w *Writer) Late(t *metric.Tick) error {
 	return w.wrote(l, l.jw.Late(t))
 }
 
-// accepts says why t is not recorded at all, if it is not.
+// accepts returns an error if t is not to be recorded at all.
 func (w *Writer) accepts(t *metric.Tick) error {
 	switch {
 	case w.closed:
@@ -144,7 +143,7 @@ func (w *Writer) accepts(t *metric.Tick) error {
 	return nil
 }
 
-// append is Append for who holds the mutex.
+// append is Append for callers that hold the mutex.
 func (w *Writer) append(t *metric.Tick) error {
 	l := w.cur
 	if err := l.rest.Tick(t); err != nil {
@@ -162,7 +161,7 @@ func (w *Writer) append(t *metric.Tick) error {
 	return err
 }
 
-// Event records events, several of them with one write; errors as for Append.
+// Event records events, several of them with one write; errors are as for Append.
 func (w *Writer) Event(es ...metric.Event) (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,7 +196,7 @@ func (w *Writer) event(e *metric.Event) error {
 	return w.note(e)
 }
 
-// note records an event, also one of the closing itself.
+// note records an event, even while the Writer is closing.
 func (w *Writer) note(e *metric.Event) error {
 	if w.full() {
 		w.trouble.drop(e.At)
@@ -209,8 +208,8 @@ func (w *Writer) note(e *metric.Event) error {
 	return w.wrote(l, l.jw.Event(e))
 }
 
-// Describe adds descriptions to the catalogue. A description that differs from
-// an earlier one of the same name holds from now on.
+// Describe adds descriptions to the catalogue. A description that differs from an earlier one of
+// the same name replaces it from now on.
 func (w *Writer) Describe(ds []*metric.Desc) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -226,7 +225,7 @@ func (w *Writer) Describe(ds []*metric.Desc) error {
 	return w.wrote(l, l.jw.Describe(ds))
 }
 
-// remember keeps the catalogue that the next archive begins with up to date.
+// remember updates the catalogue that the next archive begins with.
 func (w *Writer) remember(ds []*metric.Desc) {
 	at := make(map[string]int, len(w.opt.Catalog))
 	list := append([]*metric.Desc(nil), w.opt.Catalog...)
@@ -245,8 +244,8 @@ func (w *Writer) remember(ds []*metric.Desc) {
 	w.changes++
 }
 
-// Reconfigure takes over a changed configuration and records it. What changed
-// is for the caller to tell, with an event.
+// Reconfigure takes over a changed configuration and records it. The caller must record an event
+// that says what changed.
 func (w *Writer) Reconfigure(config string, intervals metric.Intervals, sync, seal time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -281,7 +280,7 @@ func (w *Writer) wrote(l *live, err error) error {
 		}
 		return nil
 	case journal.Refused(err):
-		// The archive takes it, so it is not lost, but a kill would lose it.
+		// The record is collected for the archive, so it is not lost, but a kill would lose it.
 		w.log.Warn("a record does not fit into the journal", "error", err)
 		return ErrHeld
 	default:

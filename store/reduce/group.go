@@ -8,47 +8,47 @@ import (
 	"tachograph/store/layout"
 )
 
-// A group is what becomes of one group of metrics, from chunk to chunk: how its blocks
-// look, and the span that is open.
+// A group reduces one group of metrics, from chunk to chunk: it holds the layout of its blocks,
+// and the open span.
 type group struct {
 	f           *folder
 	name, indom string
 	input       []*metric.Desc
 	cols        []column
 	out         *metric.Group
-	instances   map[string]*metric.Instance // of the present chunk, and of the open span
+	instances   map[string]*metric.Instance // of the present chunk and of the open span
 
 	// The open span.
 	open     bool
-	entered  *archive.File // that the group was last in
-	cutNext  bool          // the next block begins another one
+	entered  *archive.File // the file that the group was last in
+	cutNext  bool          // the next block begins another span
 	seg      int
-	at       metric.Stamp // of its last reading
-	read     metric.Stamp // the tick of that
-	tick     metric.Stamp // with which it is told
-	began    int64        // the continuous clock of its first reading
+	at       metric.Stamp // of the span's last reading
+	read     metric.Stamp // of the tick of that reading
+	tick     metric.Stamp // the tick that the span's block will be in
+	began    int64        // the continuous clock of the span's first reading
 	readings uint64
 	rows     []*carried
 	byKey    map[string]*carried
 	others   others
-	past     bool // it has had a block
-	// Where stands when in a step an instance was read first and last; -1 where it does not.
+	past     bool // the group has had a block
+	// The columns for when in a step an instance was read first and last; -1 if there are none.
 	came, went int
 }
 
-// A column is one metric of the group, and where it and its companions stand in blocks;
-// -1 where there is none.
+// A column is one metric of the group, with the column numbers of the metric and of its
+// companions in blocks; -1 if there is no such column.
 type column struct {
 	desc                              *metric.Desc
 	base                              int
 	first, min, max, mean, steepest   int
 	lived                             int
-	whole                             bool // a span may only hold one value of it
+	whole                             bool // a span may hold only one value of it
 	counter, numeric, tallied, perRun bool
-	peak                              bool // the kernel's, which falls where another program is executed
+	peak                              bool // a peak kept by the kernel, which falls when the process executes another program
 }
 
-// A carried instance is one of the open span.
+// A carried is an instance of the open span.
 type carried struct {
 	in    *metric.Instance
 	alive bool // it was in the span's last block
@@ -57,7 +57,7 @@ type carried struct {
 	cells       []cell
 }
 
-// A cell is what one series came to in a span, so far.
+// A cell sums up one series in a span, so far.
 type cell struct {
 	first, last, min, max uint64
 	text                  string
@@ -65,13 +65,13 @@ type cell struct {
 	why                   metric.Reason // of the last reading
 	n                     uint32        // readings with a value
 	seen                  bool
-	came                  bool // the instance was not there before the first of them
+	came                  bool // the instance was not there before the first of these readings
 	weighted, seconds     float64
 	steepest              float64
 }
 
-// prepare makes the group ready for columns of the input, and closes what was open if
-// they are others than before.
+// prepare sets up the group for the columns of the input, and closes the open span if the
+// columns have changed.
 func (g *group) prepare(input []*metric.Desc) {
 	if g.out != nil && len(input) == len(g.input) {
 		same := true
@@ -83,7 +83,8 @@ func (g *group) prepare(input []*metric.Desc) {
 		}
 	}
 	if g.open {
-		// The same group goes on, perhaps in this step: with its tick is told what comes then.
+		// The same group goes on, perhaps in this step, and the segment's tick is for what comes
+		// then.
 		g.tick = g.read
 		g.close()
 	}
@@ -128,7 +129,7 @@ func (g *group) prepare(input []*metric.Desc) {
 	}
 }
 
-// companion describes what is kept of a step of d beside its last reading.
+// companion describes a value that is kept of a step of d besides its last reading.
 func companion(d *metric.Desc, what string) metric.Desc {
 	c := metric.Desc{Name: layout.Companion(what, d.Name), Type: d.Type, Sem: metric.Instant, Units: d.Units, Indom: d.Indom, Class: d.Class,
 		Source: "made of " + d.Name + " by replay reduce"}
@@ -158,7 +159,7 @@ func companion(d *metric.Desc, what string) metric.Desc {
 	return c
 }
 
-// close puts out the open span.
+// close emits the block of the open span.
 func (g *group) close() {
 	g.open = false
 	b := g.block(g.at)
@@ -171,13 +172,13 @@ func (g *group) close() {
 	g.rows, g.byKey = nil, nil
 }
 
-// emit has a finished block wait for its tick.
+// emit lets a finished block wait for its tick.
 func (g *group) emit(b *metric.Block, w *writer, tick metric.Stamp, began int64, readings uint64) {
 	w.finish()
 	g.f.pending = append(g.f.pending, pending{tick: tick, block: b, began: max(0, b.At.Cont-began), readings: readings})
 }
 
-// block is an empty one.
+// block returns an empty block.
 func (g *group) block(at metric.Stamp) *metric.Block {
 	return &metric.Block{Group: g.out, At: at, Cols: make([]metric.Column, len(g.out.Metrics))}
 }
@@ -186,9 +187,9 @@ func (g *group) block(at metric.Stamp) *metric.Block {
 type writer struct {
 	g      *group
 	b      *metric.Block
-	words  []string // of the chunk that textual cells are of
+	words  []string // of the chunk with the block's texts
 	own    map[string]uint64
-	base   bool // it is the first block of all
+	base   bool // this is the group's first block
 	others othersPart
 }
 
@@ -198,7 +199,7 @@ func (g *group) writer(b *metric.Block, words []string) *writer {
 	return w
 }
 
-// whole puts a row of a span that began then, or counts it among the others.
+// whole puts a row of a span that began at began, or counts it among the others.
 func (w *writer) whole(x *carried, seconds float64, began int64) {
 	in, cells, alive := x.in, x.cells, x.alive
 	told := w.row(in)
@@ -224,7 +225,7 @@ func (w *writer) there(came, went int64) {
 	}
 }
 
-// row begins a row, if the instance is one that is told.
+// row begins a row, if the instance has rows of its own.
 func (w *writer) row(in *metric.Instance) bool {
 	if !w.g.f.told(w.g, in) {
 		return false
@@ -259,7 +260,7 @@ func (w *writer) put(c int, bits uint64, why metric.Reason) {
 	}
 }
 
-// word is the number of a text.
+// word returns the number of a text.
 func (w *writer) word(text string) uint64 {
 	if w.own == nil {
 		w.own = make(map[string]uint64)
@@ -273,8 +274,8 @@ func (w *writer) word(text string) uint64 {
 	return n
 }
 
-// cell puts what a series came to in a span of so many seconds. Of an instance that has
-// gone meanwhile there are no levels any more, but all that it had come to.
+// cell puts the sums of a series in a span of whole seconds. An instance that has gone meanwhile
+// has no levels any more, but still its counters, texts and peaks.
 func (w *writer) cell(c *column, x *cell, alive bool, whole float64) {
 	why := x.why
 	if (!alive || c.perRun && why == metric.Vanished) && x.n > 0 {
@@ -318,7 +319,7 @@ func (w *writer) cell(c *column, x *cell, alive bool, whole float64) {
 	}
 }
 
-// mean is that of the values by time.
+// mean returns the mean of the values by time.
 func (x *cell) mean(t metric.Type, whole float64, perRun bool) float64 {
 	if perRun {
 		whole = x.seconds
@@ -329,7 +330,7 @@ func (x *cell) mean(t metric.Type, whole float64, perRun bool) float64 {
 	return x.weighted / whole
 }
 
-// roundUp are the upper 16 bits of x as an f32, rounded up.
+// roundUp returns the upper 16 bits of x as an f32, rounded up.
 func roundUp(x float64) uint16 {
 	f := float32(x)
 	bits := math.Float32bits(f)

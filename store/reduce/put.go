@@ -9,15 +9,15 @@ import (
 	"tachograph/store/layout"
 )
 
-// A visit is what a row has of a span: some of its blocks.
+// A visit is a row's share of a span: some of the span's blocks.
 type visit struct {
 	span        int32
-	alive, told bool   // it was in the last block; it has a row there
-	first, last uint32 // the blocks in which it was first and last
+	alive, told bool   // alive: in the last block; told: it has a row there
+	first, last uint32 // the first and the last block with the row
 }
 
-// tellInstances makes the instances of the rows, and finds out which are in which span.
-// Of what is rarely there nothing else is kept than where it is.
+// tellInstances makes the instances of the rows, and finds out which are in which span. An
+// instance that is rarely there takes no memory for spans without it.
 func (f *folding) tellInstances() {
 	f.in = make([]*metric.Instance, len(f.insts))
 	f.visitsOff = make([]int32, len(f.insts)+1)
@@ -46,7 +46,7 @@ func (f *folding) tellInstances() {
 	clear(f.instances)
 }
 
-// spanOf is the span that a block is in, from one on.
+// spanOf returns the span that a block is in, searching from one span on.
 func (f *folding) spanOf(from int, block uint32) int {
 	n, _ := slices.BinarySearchFunc(f.spans[from:], block, func(s span, block uint32) int {
 		if s.end <= block {
@@ -57,10 +57,10 @@ func (f *folding) spanOf(from int, block uint32) int {
 	return from + n
 }
 
-// visitsOf are those of a row, in the order of the spans.
+// visitsOf returns the visits of a row, in the order of the spans.
 func (f *folding) visitsOf(row int) []visit { return f.visits[f.visitsOff[row]:f.visitsOff[row+1]] }
 
-// called is the instance of a row as it was called in a block.
+// called returns the instance of a row with the name that it had in a block.
 func (f *folding) called(row int, block uint32) *metric.Instance {
 	if f.indom == metric.NoIndom {
 		return nil
@@ -86,7 +86,7 @@ func (f *folding) called(row int, block uint32) *metric.Instance {
 	return in
 }
 
-// put folds the columns into the blocks of the spans, and into the open one.
+// put folds the columns into the blocks of the spans, and into the open span.
 func (f *folding) put(columns *decoding) error {
 	last := len(f.spans) - 1
 	old, oldKeys := f.group.rows, f.byKey
@@ -100,7 +100,7 @@ func (f *folding) put(columns *decoding) error {
 	}
 	f.group.rows, f.byKey = nil, make(map[string]*carried)
 	open := make([]*carried, len(f.insts))
-	goesOn := make(map[string]bool) // those of the span that was open before
+	goesOn := make(map[string]bool) // the instances of the span that was open before
 	for row := range f.insts {
 		key := f.insts[row].Key
 		visits := f.visitsOf(row)
@@ -138,7 +138,7 @@ func (f *folding) put(columns *decoding) error {
 		if goesOn[key] {
 			continue
 		}
-		// It has gone, in a step that goes on or has come to its end.
+		// It has gone, in a step that goes on or has ended.
 		x.alive = false
 		if last == 0 {
 			f.carry(key, x)
@@ -149,16 +149,16 @@ func (f *folding) put(columns *decoding) error {
 	return nil
 }
 
-// seen is the continuous clock at which a row was read first and last in a span.
+// seen returns the continuous clock at which a row was read first and last in a span.
 func (f *folding) seen(row int, v *visit) (first, last int64) {
 	first, last = f.stamps[v.first].Cont-f.began[v.first], f.stamps[v.last].Cont
-	if f.cameAt != nil { // these blocks are of steps themselves
+	if f.cameAt != nil { // these blocks are steps themselves
 		first, last = first+int64(f.cameAt.at(row, v.first)), last-int64(f.wentAt.at(row, v.last))
 	}
 	return first, last
 }
 
-// carry has an instance be one of the open span.
+// carry makes an instance part of the open span.
 func (f *folding) carry(key string, x *carried) {
 	f.group.rows, f.byKey[key] = append(f.group.rows, x), x
 	if x.in != nil {
@@ -166,7 +166,7 @@ func (f *folding) carry(key string, x *carried) {
 	}
 }
 
-// emitAll lets the finished spans go, and opens the last.
+// emitAll emits the finished spans, and opens the last one.
 func (f *folding) emitAll() {
 	for i := range f.spans {
 		s := &f.spans[i]
@@ -181,8 +181,8 @@ func (f *folding) emitAll() {
 		}
 		seg := f.segs[f.places[s.end-1]]
 		tick := f.ticks[f.places[s.end-1]]
-		// What ends with its segment is told with the segment's last tick, as all
-		// groups are; what was cut before, at once.
+		// A span that ends with its segment goes into the segment's last tick, as in all groups;
+		// a span that was cut before goes into its own tick.
 		if end, ok := f.f.segEnds[seg]; ok && (s.open || f.segs[f.places[s.end]] != seg) {
 			tick = end
 		}
@@ -310,7 +310,7 @@ func (f *folding) add(x *cell, col *column, comp *companions, s *stretch, from, 
 	x.textual = false
 }
 
-// addStep adds what a reduced archive tells of a step.
+// addStep adds a step of a reduced archive.
 func (f *folding) addStep(x *cell, col *column, comp *companions, s *stretch, b uint32) {
 	typ := col.desc.Type
 	value := func(list []uint64, otherwise uint64) uint64 {
@@ -371,14 +371,14 @@ func (f *folding) addStep(x *cell, col *column, comp *companions, s *stretch, b 
 	x.n++
 }
 
-// companions are what a reduced archive tells of the steps of one column: by block, of
-// the present row.
+// companions are the values that a reduced archive keeps of the steps of one column: by block,
+// of the present row.
 type companions struct {
 	cols                                   map[string]int
 	first, min, max, mean, steepest, lived []uint64
 }
 
-// companions finds those of a column; nil where the archive has none.
+// companions finds the companions of a column; nil if the archive has none.
 func (f *folding) companions(c int) *companions {
 	if f.f.file.Info.Step == 0 {
 		return nil
@@ -398,7 +398,7 @@ func (f *folding) companions(c int) *companions {
 	return out
 }
 
-// row takes those of a row.
+// row loads the companions of a row.
 func (c *companions) row(columns *decoding, row, blocks int) {
 	take := func(what string, into *[]uint64) {
 		k, ok := c.cols[what]
@@ -406,7 +406,7 @@ func (c *companions) row(columns *decoding, row, blocks int) {
 			return
 		}
 		if len(*into) < blocks {
-			*into = make([]uint64, blocks) // What another row left is written over or not asked for.
+			*into = make([]uint64, blocks) // Values left by another row are overwritten or not used.
 		}
 		for _, s := range columns.columns[k].of(row) {
 			for b := s.start; b < s.end && int(b) < blocks; b++ {
