@@ -22,8 +22,8 @@ type Builder struct {
 	err    error
 }
 
-// Build is a transaction, for bbolt's Update, in which fn builds. It counts on
-// from t, which is worth nothing if the transaction fails.
+// Build returns a transaction, for bbolt's Update, in which fn builds. It adds to the counts in
+// t, which mean nothing if the transaction fails.
 func Build(t *Totals, fn func(*Builder)) func(*bbolt.Tx) error {
 	return func(tx *bbolt.Tx) error {
 		b := Builder{tx: tx, totals: t}
@@ -54,7 +54,7 @@ func (b *Builder) putJSON(bucket, key string, v any) {
 	b.put(bucket, []byte(key), value)
 }
 
-// Create makes the buckets and puts what never changes.
+// Create makes the buckets and puts the header.
 func (b *Builder) Create(h *Header) {
 	for _, name := range slices.Concat(Buckets, Beside) {
 		bucket, err := b.tx.CreateBucketIfNotExists([]byte(name))
@@ -69,8 +69,7 @@ func (b *Builder) Create(h *Header) {
 	b.putJSON(BucketMeta, MetaArchive, h)
 }
 
-// Settings puts the configuration, and the intervals of the classes that are in
-// force with it.
+// Settings puts the configuration and the intervals of the classes that belong to it.
 func (b *Builder) Settings(config string, intervals metric.Intervals) {
 	b.put(BucketMeta, []byte(MetaConfig), chunk.Pack([]byte(config)))
 	b.putJSON(BucketMeta, MetaIntervals, intervals)
@@ -79,8 +78,8 @@ func (b *Builder) Settings(config string, intervals metric.Intervals) {
 // Progress puts how far the journal has been taken over.
 func (b *Builder) Progress(p Progress) { b.putJSON(BucketMeta, MetaJournal, p) }
 
-// Descs puts descriptions, the first of which has number first. Those that are
-// nil are left out; their numbers stay taken.
+// Descs puts descriptions, the first of which has number first. Those that are nil are left out;
+// their numbers stay taken.
 func (b *Builder) Descs(first uint32, ds []*metric.Desc) {
 	if len(ds) == 0 {
 		return
@@ -100,7 +99,7 @@ func (b *Builder) Descs(first uint32, ds []*metric.Desc) {
 	}
 }
 
-// bare are the descriptions without their prose.
+// bare returns the descriptions without their prose.
 func bare(ds []*metric.Desc) []*metric.Desc {
 	out := make([]*metric.Desc, len(ds))
 	for i, d := range ds {
@@ -119,10 +118,9 @@ func (b *Builder) Chunk(s *chunk.Sealed) {
 	})
 }
 
-// ChunkApart is Chunk for an archive that goes on growing. A value stands in
-// the same leaf as up to three neighbours, all of which bbolt writes again when
-// another comes beside them, so there a chunk has a bucket of its own, in which
-// it stands under its key.
+// ChunkApart is Chunk for an archive that still grows. bbolt keeps a value in a leaf with up to
+// three neighbours, all of which it writes again when another joins them. So in such an archive
+// each chunk has a bucket of its own, and is in it under its key.
 func (b *Builder) ChunkApart(s *chunk.Sealed) { b.chunk(s, (*bbolt.Bucket).CreateBucket) }
 
 func (b *Builder) chunk(s *chunk.Sealed, home func(all *bbolt.Bucket, key []byte) (*bbolt.Bucket, error)) {
@@ -149,12 +147,11 @@ func (b *Builder) chunk(s *chunk.Sealed, home func(all *bbolt.Bucket, key []byte
 	}
 }
 
-// Describe makes the builder put digests of the chunks, whose metrics desc
-// describes.
+// Describe makes the builder also put digests of the chunks; desc describes the chunks' metrics.
 func (b *Builder) Describe(desc func(uint32) *metric.Desc) { b.desc = desc }
 
-// digest puts digests of some chunks of a class, as far as they have any. An
-// archive that lacks one only takes longer to answer.
+// digest puts digests of some chunks of a class, if they have any. An archive without one only
+// takes longer to answer.
 func (b *Builder) digest(class metric.Class, from, to uint32) {
 	if b.err != nil || b.desc == nil {
 		return
@@ -184,9 +181,9 @@ func (b *Builder) digest(class metric.Class, from, to uint32) {
 	}
 }
 
-// Events puts events in batches. The comings and goings of processes, which are
-// many, have batches of their own, so that who asks for the few others need not
-// wade through them: it goes through events twice, and holds one batch.
+// Events puts events in batches. Starts and ends of processes, which are many, have batches of
+// their own, so that a reader of the few others need not wade through them. Events goes through
+// events twice, and holds one batch at a time.
 func (b *Builder) Events(events iter.Seq[metric.Event]) {
 	for _, churn := range []bool{false, true} {
 		var batch []metric.Event
@@ -212,7 +209,7 @@ func (b *Builder) Events(events iter.Seq[metric.Event]) {
 // Count puts the totals.
 func (b *Builder) Count() { b.putJSON(BucketMeta, MetaTotals, b.totals) }
 
-// Finish puts the totals and says that the archive is complete.
+// Finish puts the totals and marks the archive as complete.
 func (b *Builder) Finish() {
 	for class := range metric.NumClasses {
 		if n := b.totals.Chunks[class.String()]; n%digest.Span >= digest.Least {
@@ -223,7 +220,7 @@ func (b *Builder) Finish() {
 	b.Count()
 }
 
-// Clone is a copy of t that can be counted on while t stays as it is.
+// Clone returns a copy of t that can be changed without changing t.
 func (t Totals) Clone() Totals {
 	t.Chunks = maps.Clone(t.Chunks)
 	return t

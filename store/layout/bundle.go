@@ -17,24 +17,24 @@ import (
 	"tachograph/store/fault"
 )
 
-// A bundle is several finished archives in one file: an uncompressed tar, whose members are
-// read where they stand, as if it were a directory: the archive NAME in the bundle at PATH is
-// at PATH/NAME. Bundles hold what no archive does, several boots or hosts.
+// A bundle is several finished archives in one file: an uncompressed tar, whose members are read
+// in place, as if the tar were a directory: the archive NAME in the bundle at PATH is at
+// PATH/NAME. Bundles can hold what no single archive does: several boots or hosts.
 
-// MaxMembers bounds the archives of a bundle that are believed. maxEntries bounds what is
-// looked at to find them, of which anything may stand between them.
+// MaxMembers limits how many archives of a bundle are read. maxEntries limits how many tar
+// entries are looked at to find them, since there may be others between them.
 const (
 	MaxMembers = 1 << 12
 	maxEntries = 1 << 14
 )
 
-// A Member is an archive in a bundle: its bytes stand from Offset on.
+// A Member is an archive in a bundle: its bytes begin at Offset.
 type Member struct {
 	Name         string
 	Offset, Size int64
 }
 
-// tarMagic stands at tarMagicAt in the header of each member of a tar.
+// tarMagic is at tarMagicAt in the header of each member of a tar.
 const (
 	tarMagic   = "ustar"
 	tarMagicAt = 257
@@ -47,8 +47,8 @@ func IsBundle(src io.ReaderAt) bool {
 	return err == nil && string(b[:]) == tarMagic
 }
 
-// Members are the archives in the bundle of size bytes in src. Where that is damaged or cut
-// short, they are those before that, and the error says so.
+// Members lists the archives in the bundle of size bytes in src. If the bundle is damaged or cut
+// short, it returns those before that and an error.
 func Members(src io.ReaderAt, size int64) (members []Member, err error) {
 	in := io.NewSectionReader(src, 0, size)
 	t := tar.NewReader(in)
@@ -87,7 +87,7 @@ func Members(src io.ReaderAt, size int64) (members []Member, err error) {
 	}
 }
 
-// sparse reports whether the bytes of a member are not those of the file.
+// sparse reports whether a member's bytes in the tar differ from the file's.
 func sparse(h *tar.Header) bool {
 	for k := range h.PAXRecords {
 		if strings.HasPrefix(k, "GNU.sparse.") {
@@ -97,15 +97,15 @@ func sparse(h *tar.Header) bool {
 	return false
 }
 
-// BundleAt lists the archives of the bundle at path; isBundle says whether it is one. Where
-// the error is about the bundle, the archives before it are there all the same.
+// BundleAt lists the archives of the bundle at path; isBundle reports whether it is one. If the
+// bundle is damaged, paths are the archives before the damage.
 func BundleAt(path string) (paths []string, isBundle bool, err error) {
 	if !strings.HasSuffix(path, FinishedSuffix) {
 		return nil, false, nil
 	}
 	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, false, nil // who opens it says why
+		return nil, false, nil // opening it reports the error
 	}
 	defer f.Close()
 	if !IsBundle(f) {
@@ -121,7 +121,7 @@ func BundleAt(path string) (paths []string, isBundle bool, err error) {
 	return paths, true, c.err
 }
 
-// A contents is what a bundle holds, as far as it could be read.
+// A contents lists what a bundle holds, as far as it could be read.
 type contents struct {
 	file    fs.FileInfo // as it was then
 	members []Member
@@ -129,8 +129,8 @@ type contents struct {
 	err     error
 }
 
-// latest is what the bundle that was looked at last holds: whoever opens all that is in one
-// after the other does not have all of it read for each.
+// latest is the contents of the bundle that was looked at last, so that opening its archives one
+// after the other does not read the whole tar for each.
 var latest atomic.Pointer[contents]
 
 func contentsOf(f *os.File) (*contents, error) {
@@ -156,7 +156,7 @@ func contentsOf(f *os.File) (*contents, error) {
 type File struct {
 	path   string
 	file   *os.File
-	member *io.SectionReader // nil of a file
+	member *io.SectionReader // nil for a file
 }
 
 // Open opens the archive or journal at path, which may be a member of a bundle.
@@ -188,13 +188,13 @@ func Open(path string) (*File, error) {
 	return &File{path: path, file: bundle, member: io.NewSectionReader(bundle, c.members[i].Offset, c.members[i].Size)}, nil
 }
 
-// Name is its path.
+// Name returns the path.
 func (f *File) Name() string { return f.path }
 
 // InBundle reports whether f is a member of a bundle.
 func (f *File) InBundle() bool { return f.member != nil }
 
-// ReadAt reads as io.ReaderAt says.
+// ReadAt implements io.ReaderAt.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if f.member != nil {
 		return f.member.ReadAt(p, off)
@@ -202,7 +202,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.file.ReadAt(p, off)
 }
 
-// Size is the length in bytes.
+// Size returns the length in bytes.
 func (f *File) Size() (int64, error) {
 	if f.member != nil {
 		return f.member.Size(), nil
@@ -214,10 +214,10 @@ func (f *File) Size() (int64, error) {
 	return st.Size(), nil
 }
 
-// Stat is that of the file, or of the bundle that it is a member of.
+// Stat describes the file, or the bundle that f is a member of.
 func (f *File) Stat() (fs.FileInfo, error) { return f.file.Stat() }
 
-// Close closes it.
+// Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
 // Stat is os.Lstat of the file at path, or of the bundle that it is a member of.
@@ -229,8 +229,8 @@ func Stat(path string) (fs.FileInfo, error) {
 	return st, err
 }
 
-// WriteBundle writes a bundle of archives to out: those at paths, under the names that go with
-// them, in their order.
+// WriteBundle writes the archives at paths, in that order and under the given names, to out as a
+// bundle.
 func WriteBundle(out io.Writer, paths, names []string) error {
 	t := tar.NewWriter(out)
 	for i, p := range paths {

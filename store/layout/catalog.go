@@ -18,8 +18,8 @@ type Catalog struct {
 	Stored int               // how many of Descs are in the archive
 }
 
-// NewCatalog goes on from what an archive describes; nil is a description that
-// is lost.
+// NewCatalog makes a catalogue of the descriptions in an archive; nil stands for a lost
+// description.
 func NewCatalog(stored []*metric.Desc) *Catalog {
 	c := &Catalog{byDesc: make(map[*metric.Desc]uint32), byText: make(map[string]uint32)}
 	for i, d := range stored {
@@ -33,7 +33,7 @@ func NewCatalog(stored []*metric.Desc) *Catalog {
 	return c
 }
 
-// Number is the number of d, a new one if need be.
+// Number returns the number of d, a new one if needed.
 func (c *Catalog) Number(d *metric.Desc) uint32 {
 	if n, ok := c.byDesc[d]; ok {
 		return n
@@ -49,7 +49,7 @@ func (c *Catalog) Number(d *metric.Desc) uint32 {
 	return n
 }
 
-// Desc is the description that has a number, nil if there is none.
+// Desc returns the description with that number, nil if there is none.
 func (c *Catalog) Desc(number uint32) *metric.Desc {
 	if int64(number) >= int64(len(c.Descs)) {
 		return nil
@@ -57,8 +57,7 @@ func (c *Catalog) Desc(number uint32) *metric.Desc {
 	return c.Descs[number]
 }
 
-// Pending are the descriptions that are not in the archive yet; the number of
-// the first comes with them.
+// Pending returns the descriptions that are not in the archive yet, and the number of the first.
 func (c *Catalog) Pending() (first uint32, ds []*metric.Desc) {
 	return uint32(c.Stored), c.Descs[c.Stored:]
 }
@@ -139,10 +138,10 @@ func marshalDescs(ds []*metric.Desc) []byte {
 	return chunk.Pack(raw)
 }
 
-// MaxMetrics bounds the numbers of metrics that are believed.
+// MaxMetrics limits the numbers of metrics that are accepted.
 const MaxMetrics = 1 << 17
 
-// errDescs is in the error of descriptions that cannot be as they were written.
+// errDescs is the error for descriptions that cannot be as they were written.
 var errDescs = errors.New("a batch of descriptions contradicts itself")
 
 func parseDescs(b []byte) ([]*metric.Desc, error) {
@@ -166,7 +165,7 @@ func parseDescs(b []byte) ([]*metric.Desc, error) {
 	return ds, nil
 }
 
-// parseDesc takes one description off b; nil when b is damaged.
+// parseDesc takes one description off b; nil if b is damaged.
 func parseDesc(b []byte) (*metric.Desc, []byte) {
 	d := &metric.Desc{}
 	for {
@@ -236,8 +235,8 @@ func setField(d *metric.Desc, field byte, value []byte) bool {
 	return true
 }
 
-// Place puts descriptions, the first of which has number first, among all.
-// Those that are missing before them are nil.
+// Place puts descriptions, the first of which has number first, among all. Missing descriptions
+// before them are nil.
 func Place(all []*metric.Desc, first uint32, ds []*metric.Desc) []*metric.Desc {
 	end := int(first) + len(ds)
 	all = append(all, make([]*metric.Desc, max(0, end-len(all)))...)

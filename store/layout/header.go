@@ -7,11 +7,11 @@ import (
 	"tachograph/store/boltread"
 )
 
-// ErrForeign says of a file that nothing in it is like an archive, not even like a damaged one.
+// ErrForeign means that nothing in a file is like an archive, not even like a damaged one.
 var ErrForeign = errors.New("it is not an archive")
 
-// HeaderOf is what an archive says about itself. Where that is damaged, which
-// the error says, it is the other copy's word, or nil.
+// HeaderOf returns the archive's header. If that is damaged, it returns an error and the spare
+// copy, or nil.
 func HeaderOf(s *boltread.Snapshot) (*Header, error) {
 	var h *Header
 	take := func(got Header) { h = &got }
@@ -26,7 +26,7 @@ func HeaderOf(s *boltread.Snapshot) (*Header, error) {
 	return h, err
 }
 
-// ReadHeader reads what the archive at path says about itself, and no more.
+// ReadHeader reads only the header of the archive at path.
 func ReadHeader(path string) (h *Header, err error) {
 	err = WithSnapshot(path, func(s *boltread.Snapshot) error {
 		if h, _ = HeaderOf(s); h == nil || h.Format < 1 {
@@ -49,7 +49,7 @@ func ReadProgress(path string) (p Progress, err error) {
 	return p, err
 }
 
-// WithSnapshot lets fn read the newest transaction of the file at path.
+// WithSnapshot calls fn with the newest transaction of the file at path.
 func WithSnapshot(path string, fn func(*boltread.Snapshot) error) error {
 	f, err := Open(path)
 	if err != nil {

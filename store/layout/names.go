@@ -54,8 +54,8 @@ func HostPart(host string) string {
 
 func timePart(wall int64) string { return time.Unix(0, wall).UTC().Format(nameTime) }
 
-// LiveName is the name of an archive begun at wall. n tells apart those that
-// began in the same second.
+// LiveName is the name of an archive begun at wall. n distinguishes archives that began in the
+// same second.
 func LiveName(host string, wall int64, n int) string {
 	name := HostPart(host) + "-" + timePart(wall)
 	if n > 0 {
@@ -73,7 +73,7 @@ func FinishedName(host string, from, to int64, n int) string {
 	return name + FinishedSuffix
 }
 
-// ParseFinishedName takes the span out of the name of a finished archive.
+// ParseFinishedName returns the span in the name of a finished archive.
 func ParseFinishedName(name string) (from, to time.Time, ok bool) {
 	stem, ok := strings.CutSuffix(name, FinishedSuffix)
 	if !ok {
@@ -115,7 +115,7 @@ func JournalName(path string, generation uint64) string {
 	return fmt.Sprintf("%s.j%06d", path, generation)
 }
 
-// ParseJournalName takes apart what JournalName made of a file's name.
+// ParseJournalName takes apart a file name that JournalName made.
 func ParseJournalName(name string) (live string, generation uint64, ok bool) {
 	live, n, ok := CutLast(name, ".j")
 	if !ok || !strings.HasSuffix(live, LiveSuffix) || !Digits(n) {
@@ -125,11 +125,11 @@ func ParseJournalName(name string) (live string, generation uint64, ok bool) {
 	return live, generation, err == nil && generation > 0
 }
 
-// IsLiveName reports whether name is that of an archive being written.
+// IsLiveName reports whether name is the name of an archive being written.
 func IsLiveName(name string) bool { return filepath.Ext(name) == LiveSuffix }
 
-// JournalsOf lists the journals of the archive at path. Those of one that a
-// recorder has set aside are set aside with it.
+// JournalsOf lists the journals of the archive at path. If a recorder has set the archive aside,
+// its journals are set aside with it.
 func JournalsOf(path string) ([]string, error) {
 	stem, aside := strings.CutSuffix(path, DamagedSuffix)
 	pattern := GlobQuote(stem) + ".j[0-9]*"
@@ -139,25 +139,25 @@ func JournalsOf(path string) ([]string, error) {
 	return filepath.Glob(pattern)
 }
 
-// IsArchiveName reports whether name is that of an archive, finished or not.
+// IsArchiveName reports whether name is the name of an archive, finished or not.
 func IsArchiveName(name string) bool {
 	return strings.HasSuffix(name, FinishedSuffix) || IsLiveName(name)
 }
 
-// IsJournalName reports whether name is that of a generation of a journal.
+// IsJournalName reports whether name is the name of a generation of a journal.
 func IsJournalName(name string) bool {
 	_, _, ok := ParseJournalName(name)
 	return ok
 }
 
-// SpareName is the name of a file that the writer will use again for a journal; it
-// was that of generation n.
+// SpareName is the name of a file that the writer will use again for a journal; the file held
+// generation n.
 func SpareName(n uint64) string { return fmt.Sprintf("%s%06d", sparePrefix, n) }
 
-// IsSpareName reports whether name is one of these.
+// IsSpareName reports whether SpareName made name.
 func IsSpareName(name string) bool { return strings.HasPrefix(name, sparePrefix) }
 
-// GlobQuote takes the meaning out of a pattern's characters.
+// GlobQuote escapes the special characters of a pattern.
 func GlobQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
@@ -171,8 +171,8 @@ func statAt(path string) (fs.FileInfo, error) {
 	return st, err
 }
 
-// FilesAt lists the archives and journals at path: all those in a
-// directory, or one archive with its journals, or those of a bundle.
+// FilesAt lists the archives and journals at path: all in a directory, or one archive with its
+// journals, or all archives of a bundle.
 func FilesAt(path string) ([]string, error) {
 	st, err := statAt(path)
 	if err != nil {
@@ -180,7 +180,7 @@ func FilesAt(path string) ([]string, error) {
 	}
 	if members, isBundle, err := BundleAt(path); isBundle && !st.IsDir() {
 		if err != nil {
-			members = append(members, path) // who opens it says what is wrong with it
+			members = append(members, path) // opening it reports what is wrong with it
 		}
 		return members, nil
 	}

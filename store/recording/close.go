@@ -9,16 +9,16 @@ import (
 	"tachograph/store/layout"
 )
 
-// patience is how many times as long as a barrier closing may take: it commits
-// up to an hour and may wait for an archive that is being finished.
+// patience is how many times as long as a barrier closing may take: it commits up to an hour of
+// records and may wait for an archive that is being finished.
 const patience = 500
 
-// Close commits all that has been accepted. The archive is continued by the next
-// Create of the same boot.
+// Close commits everything that has been accepted. The next Create in the same boot continues
+// the archive.
 //
-// Close ends whatever a file does, see CloseWithin: a disk that does not answer
-// must not keep the recorder from being stopped. What was accepted then stands
-// in the journal, and the next Create takes it over.
+// Close returns in time even if a file call hangs, see CloseWithin: a disk that does not answer
+// must not keep the recorder from being stopped. The accepted records are then in the journal,
+// and the next Create takes them over.
 func (w *Writer) Close() error {
 	within := w.CloseWithin()
 	done := make(chan error, 1)
@@ -33,8 +33,8 @@ func (w *Writer) Close() error {
 	}
 }
 
-// CloseWithin is how long Close may take: Options.CloseWithin or, on a disk that
-// is known to be slow, patience times what it usually needs.
+// CloseWithin returns how long Close may take: Options.CloseWithin or, on a disk that is known
+// to be slow, patience times what a barrier usually takes.
 func (w *Writer) CloseWithin() time.Duration {
 	return max(w.opt.CloseWithin, patience*time.Duration(w.usual.Load()))
 }
@@ -54,7 +54,7 @@ func (w *Writer) close() error {
 	w.mu.Lock()
 	w.dropSpares(w.cur)
 	w.mu.Unlock()
-	// A commit that is refused or hangs must find everything safe.
+	// If the commit is refused or hangs, everything must be safe already.
 	err := w.lastSync()
 	e := w.end(l)
 	if errors.Is(e, disk.ErrDamaged) && w.giveUp(l) {
@@ -64,7 +64,7 @@ func (w *Writer) close() error {
 		err = e
 	}
 	for _, l := range rotated {
-		l.committing.Lock() // it may be being finished
+		l.committing.Lock() // the archive may be being finished
 		w.closeFiles(l)
 		l.committing.Unlock()
 	}
@@ -72,7 +72,7 @@ func (w *Writer) close() error {
 	return err
 }
 
-// lastSync makes safe what no schedule will any more.
+// lastSync makes everything safe, since the schedule has ended.
 func (w *Writer) lastSync() error {
 	w.mu.Lock()
 	_ = w.cur.flush()
@@ -84,8 +84,8 @@ func (w *Writer) lastSync() error {
 	return w.fullSync()
 }
 
-// end commits what is queued in l and closes it. The journal goes if the
-// archive holds all of it.
+// end commits the queue of l and closes l. The journal is removed if the archive holds all its
+// records.
 func (w *Writer) end(l *live) error {
 	err := w.commit(l)
 	if err == nil {
@@ -110,7 +110,7 @@ func (w *Writer) end(l *live) error {
 	return err
 }
 
-// endJournal notes in the archive that it holds all there is.
+// endJournal notes in the archive that it holds all records.
 func (w *Writer) endJournal(l *live) error {
 	l.committing.Lock()
 	defer l.committing.Unlock()

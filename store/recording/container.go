@@ -11,11 +11,10 @@ import (
 	"tachograph/store/layout"
 )
 
-// container is the bbolt file of an archive. It belongs to whoever holds
-// committing.
+// container is the bbolt file of an archive. Its mutex, committing, guards it.
 type container struct {
 	committing sync.Mutex
-	db         *bbolt.DB // nil when it is closed, or broken
+	db         *bbolt.DB // nil if it is closed or broken
 	broken     error     // why the file cannot be written any more
 	cat        *layout.Catalog
 	tot        layout.Totals
@@ -23,9 +22,9 @@ type container struct {
 	ended      bool  // the archive says that its journal holds no more
 }
 
-// boltOptions are how archives are opened for writing. Without a stored
-// freelist a commit is two pages smaller; bbolt finds free pages by a walk when
-// it opens the file. The file grows by little steps, since an archive does.
+// boltOptions are the options with which archives are opened for writing. Without a stored
+// freelist a commit is two pages smaller; bbolt finds the free pages by a walk when it opens the
+// file. The file grows by small steps, as an archive does.
 func boltOptions() bbolt.Options {
 	return bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}
 }
@@ -42,9 +41,9 @@ func (w *Writer) openBolt(l *live, path string) error {
 	return nil
 }
 
-// use lets fn work with the database. bbolt trusts its file: where that
-// was damaged it panics, perhaps with its locks held. The database is then not
-// touched again, nor closed, which would wait for those locks for ever.
+// use calls fn with the database. bbolt trusts its file: if that is damaged it panics, perhaps
+// with its locks held. The database is then not used again, nor closed, because that would wait
+// for those locks for ever.
 func (c *container) use(fn func(db *bbolt.DB) error) error {
 	if c.broken != nil {
 		return c.broken
@@ -61,9 +60,8 @@ func (c *container) use(fn func(db *bbolt.DB) error) error {
 
 // update runs fn in a transaction.
 //
-// It is not bbolt's own Update: that rolls back after a panic, for which it
-// walks all pages in a goroutine of its own, where the next panic would end the
-// process.
+// It is not bbolt's own Update: that rolls back after a panic, for which it walks all pages in a
+// goroutine of its own, where the next panic would end the process.
 func (c *container) update(fn func(tx *bbolt.Tx) error) error {
 	c.commits++
 	return c.use(func(db *bbolt.DB) error {
@@ -79,13 +77,12 @@ func (c *container) update(fn func(tx *bbolt.Tx) error) error {
 	})
 }
 
-// view runs fn in a transaction that only reads.
+// view runs fn in a read-only transaction.
 func (c *container) view(fn func(tx *bbolt.Tx) error) error {
 	return c.use(func(db *bbolt.DB) error { return db.View(fn) })
 }
 
-// examine looks whether the file of l is still what was written, before bbolt
-// builds on it.
+// examine checks that the file of l is still as it was written, before bbolt builds on it.
 func (l *live) examine() error {
 	if l.broken == nil {
 		if err := disk.CheckBolt(l.path); errors.Is(err, disk.ErrDamaged) {
@@ -95,7 +92,7 @@ func (l *live) examine() error {
 	return l.broken
 }
 
-// bytesWritten is what bbolt has handed to write(2) since the file was opened:
+// bytesWritten returns how many bytes bbolt has handed to write(2) since the file was opened:
 // the pages that its transactions took, and the meta page of each.
 func (c *container) bytesWritten() int64 {
 	if c.db == nil {
@@ -105,7 +102,7 @@ func (c *container) bytesWritten() int64 {
 	return s.GetPageAlloc() + c.commits*disk.PageSize
 }
 
-// pagesInUse is the size of the file up to its last page.
+// pagesInUse returns the size of the file up to its last page.
 func (c *container) pagesInUse() (size int64) {
 	_ = c.view(func(tx *bbolt.Tx) error {
 		size = tx.Size()

@@ -23,12 +23,12 @@ const (
 type directory struct {
 	path string
 	fs   disk.FS
-	gid  int // -1: not ours to set
+	gid  int // -1: the group is left alone
 	lock disk.Lock
 }
 
-// openDirectory makes the directory if need be, looks at whether it is fit to
-// hold archives, and takes its lock.
+// openDirectory makes the directory if it is missing, checks that it is fit to hold archives,
+// and takes its lock.
 func openDirectory(opt Options) (*directory, error) {
 	path, err := filepath.Abs(opt.Dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func groupID(name string) (int, error) {
 	return strconv.Atoi(g.Gid)
 }
 
-// ensure makes the directory where it is missing and checks what is there.
+// ensure makes the directory if it is missing, and checks it.
 func (d *directory) ensure() error {
 	st, err := d.fs.Lstat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,11 +79,11 @@ func (d *directory) ensure() error {
 	return nil
 }
 
-// make makes a directory and those above it.
+// make makes a directory and its parents.
 func (d *directory) make(path string) error {
 	err := d.fs.Mkdir(path, dirMode)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
-		// That is also what /proc answers, where nothing can be made.
+		// /proc, where nothing can be made, gives the same error.
 		if _, e := d.fs.Lstat(filepath.Dir(path)); e == nil {
 			return fmt.Errorf("%s: the file system of %s takes no new directories", path, filepath.Dir(path))
 		}
@@ -101,8 +101,7 @@ func (d *directory) make(path string) error {
 	return d.fs.SyncDir(filepath.Dir(path))
 }
 
-// own gives what was just made its mode, whatever the umask took away, and its
-// group.
+// own sets the mode, whatever the umask took away, and the group of a new file or directory.
 func (d *directory) own(path string, mode fs.FileMode) error {
 	if err := d.fs.Chmod(path, mode); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (d *directory) file(name string) string { return filepath.Join(d.path, name
 // sync makes the names of files safe.
 func (d *directory) sync() error { return d.fs.SyncDir(d.path) }
 
-// remove removes a file, if it is there.
+// remove removes a file, if it exists.
 func (d *directory) remove(path string) error {
 	if err := d.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -126,8 +125,7 @@ func (d *directory) remove(path string) error {
 	return nil
 }
 
-// settle cuts off what bbolt allocated beyond the last page, and makes the
-// file safe.
+// settle cuts off the space that bbolt allocated beyond the last page, and makes the file safe.
 func (d *directory) settle(path string, size int64) error {
 	f, err := d.fs.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -150,8 +148,8 @@ func (d *directory) acquire() error {
 	if err != nil {
 		return fmt.Errorf("archive directory %s: %w", d.path, err)
 	}
-	// Who holds the lock is for people to read; that it cannot be noted on a
-	// full disk is no reason not to record.
+	// The process ID in the lock file is for people to read; a full disk that cannot take it is
+	// no reason not to record.
 	note := strconv.Itoa(os.Getpid()) + "\n"
 	if f := lock.File(); f.Truncate(0) == nil {
 		_, _ = f.WriteAt([]byte(note), 0)
@@ -160,7 +158,7 @@ func (d *directory) acquire() error {
 	return nil
 }
 
-// holder says who holds the lock at path, as far as the file tells.
+// holder returns which process holds the lock at path, as far as the file says.
 func (d *directory) holder(path string) string {
 	f, err := d.fs.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -183,13 +181,13 @@ func (d *directory) release() {
 
 // leftover is an archive that an earlier run did not finish.
 type leftover struct {
-	path     string   // of the bbolt file
+	path     string   // path of the bbolt file
 	journals []string // in order of generation
-	last     uint64   // generation
+	last     uint64   // last generation
 }
 
-// leftovers lists the unfinished archives in name order, which is time order,
-// and removes what an interrupted finish left half made.
+// leftovers lists the unfinished archives in name order, which is time order, and removes the
+// half-made files of an interrupted finish.
 func (d *directory) leftovers() ([]leftover, error) {
 	entries, err := d.fs.ReadDir(d.path)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"tachograph/store/layout"
 )
 
-// finish commits what l still has queued and gives the archive its final name,
-// compacted where that is worth the writing. The name appears when all of the
-// file is safe; until then the archive can be read as it is.
+// finish commits l's queue and gives the archive its final name, compacted if that is worth the
+// writing. The name appears when the whole file is safe; until then the archive can be read as
+// it is.
 func (w *Writer) finish(l *live) (string, error) {
 	if err := w.commit(l); err != nil {
 		return "", err
 	}
 	l.committing.Lock()
 	defer l.committing.Unlock()
-	if l.db == nil && l.broken == nil { // an earlier attempt got as far as closing it
+	if l.db == nil && l.broken == nil { // an earlier attempt had closed it
 		if err := w.openBolt(l, l.path); err != nil {
 			return "", err
 		}
@@ -35,7 +35,7 @@ func (w *Writer) finish(l *live) (string, error) {
 		if err == nil {
 			return final, nil
 		}
-		// Damage, or a disk that is nearly full: then it stays as it is.
+		// After damage, or on a nearly full disk, the archive stays as it is.
 		w.log.Warn("an archive cannot be compacted", "archive", l.String(), "error", err)
 	}
 	final, err := w.finishInPlace(l)
@@ -45,18 +45,17 @@ func (w *Writer) finish(l *live) (string, error) {
 	return final, nil
 }
 
-// What compacting must save to be worth writing the whole archive once more: a
-// sixth of the file, some of which is the slack of pages that a compacted one
-// has as well, or half of its chunks. A small archive is not worth thinking
-// about.
+// Compacting is worth writing the whole archive once more if it saves a sixth of the file (some
+// of which is slack in pages that a compacted file has as well) or half of its chunks. A small
+// archive is always compacted.
 const (
 	savedPart    = 6
 	savedChunks  = 2
 	smallArchive = 1 << 20
 )
 
-// worthCompacting estimates what compacting l would save: pages that commits
-// left behind, and what chunks repeat that are shorter than they need be.
+// worthCompacting estimates what compacting l would save: pages that commits left behind, and
+// what is repeated in chunks that are shorter than they need be.
 func (w *Writer) worthCompacting(l *live) (bool, error) {
 	if err := l.examine(); err != nil {
 		return false, err
@@ -122,7 +121,7 @@ func (w *Writer) finishInPlace(l *live) (string, error) {
 	return w.rename(l, l.path)
 }
 
-// compactInto writes the finished archive and puts it in place.
+// compactInto writes the finished archive to a new file and puts that in place.
 func (w *Writer) compactInto(l *live) (string, error) {
 	tmp := l.path + layout.TmpSuffix
 	if err := w.dir.remove(tmp); err != nil {
@@ -169,8 +168,8 @@ func (w *Writer) rename(l *live, from string) (string, error) {
 	}
 }
 
-// compactTo writes the compacted archive without syncing it, and returns how
-// long the file must be.
+// compactTo writes the compacted archive without syncing it, and returns how long the file must
+// be.
 func (w *Writer) compactTo(tmp string, l *live) (size int64, err error) {
 	opt := boltOptions()
 	opt.NoSync, opt.NoGrowSync = true, true

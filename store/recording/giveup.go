@@ -9,11 +9,11 @@ import (
 	"tachograph/store/layout"
 )
 
-// giveUp leaves an archive whose file was damaged while it was being written:
-// it is set aside as it is, for replay repair, and what it does not hold goes
-// to another one. It reports whether that could be done now.
+// giveUp abandons an archive whose file was damaged while it was being written: the archive is
+// set aside as it is, for replay repair, and the records that it does not hold go to another
+// one. It reports whether that could be done now.
 func (w *Writer) giveUp(l *live) bool {
-	// What the damaged archive cannot take stands in its journal only.
+	// Records that the damaged archive cannot take are only in its journal.
 	if err := w.fullSync(); err != nil {
 		w.log.Debug("the journal of a damaged archive cannot be synced", "archive", l.String(), "error", err)
 	}
@@ -29,8 +29,8 @@ func (w *Writer) giveUp(l *live) bool {
 	defer l.committing.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Chunks stand in the order of time: an heir that has committed some cannot
-	// take earlier ones. Then they wait in the journal to be repaired.
+	// Chunks are in the order of time: an heir that has committed some cannot take earlier ones.
+	// Then those wait in the journal for the repair.
 	held := len(l.queue) == 0
 	if heir == w.cur && len(heir.tot.Chunks) == 0 && heir.broken == nil && !w.closed {
 		held = true
@@ -70,27 +70,27 @@ func (w *Writer) giveUpCurrent(l *live) bool {
 	return true
 }
 
-// inherit hands what l has in memory on to n, and the journals that hold the
-// same, which n removes once it has it all.
+// inherit moves l's queue to n, and the journals that hold the same records, which n removes
+// once it has committed them.
 func (w *Writer) inherit(n, l *live) {
 	if len(l.queue) == 0 {
 		return
 	}
 	for _, b := range l.queue {
-		b.seq = n.committed // it comes before all that n's journal holds
+		b.seq = n.committed // it comes before everything in n's journal
 	}
 	n.queue = append(l.queue, n.queue...)
 	l.queue = nil
 	for _, g := range append(l.old, generation{path: layout.JournalName(l.path, l.generation), base: l.base}) {
-		// One that reaches back further is of use to whoever repairs l.
+		// A journal that reaches back further is needed to repair l.
 		if g.base >= l.committed {
 			n.old = append(n.old, generation{path: g.path + layout.DamagedSuffix, seq: n.committed})
 		}
 	}
 }
 
-// tellGivenUp says what became of l. Until it is repaired, what it holds is
-// missing: from its beginning to what the next archive has.
+// tellGivenUp logs and records what became of l. Until l is repaired, what it holds is missing:
+// from its beginning to the first data of the next archive.
 func (w *Writer) tellGivenUp(l *live, now metric.Stamp, held bool) {
 	aside := filepath.Base(l.path) + layout.DamagedSuffix
 	w.log.Error("the archive was damaged while it was being written; it is set aside for replay repair, and a new one is begun",
@@ -112,8 +112,8 @@ func (w *Writer) tellGivenUp(l *live, now metric.Stamp, held bool) {
 	_ = w.note(&e)
 }
 
-// setAsideOpen closes the files of l and sets them aside. The database stays open:
-// see use.
+// setAsideOpen closes the files of l and sets them aside. A damaged database stays open: see
+// use.
 func (w *Writer) setAsideOpen(l *live) {
 	left := leftover{path: l.path}
 	for _, g := range l.old {

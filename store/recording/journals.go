@@ -10,42 +10,41 @@ import (
 	"tachograph/store/layout"
 )
 
-// journals are the journal files of an archive. They belong to whoever holds the
-// Writer's mutex; Writer.syncing is held besides to close one.
+// journals are the journal files of an archive. The Writer's mutex guards them; Writer.syncing
+// is held as well to close one.
 type journals struct {
 	file       disk.File // the present generation
 	jw         *journal.Writer
 	generation uint64
 	base       uint64       // the last record before the generation
-	turned     int64        // on the continuous clock: when it was begun
-	copied     int64        // bytes of it that are copies of earlier ones
-	room       int64        // of the file, which is longer than what is written
-	old        []generation // before the present one, not removed yet
-	spares     []string     // files that were before those
-	needs      uint64       // the first generation that is needed, when the archive was opened again
+	turned     int64        // on the continuous clock: when the generation was begun
+	copied     int64        // bytes of the generation that are copies of earlier ones
+	room       int64        // length of the file, which is longer than what is written
+	old        []generation // generations before the present one, not removed yet
+	spares     []string     // files of still earlier generations, to be written over
+	needs      uint64       // the first generation that is needed, if the archive was opened again
 
-	// The last records that the bbolt file holds, that would survive a crash of
-	// the kernel, and a power cut: what is committed is kept and safe.
+	// The last records that the bbolt file holds, that would survive a crash of the kernel, and
+	// that would survive a power cut. Committed records are also kept and safe.
 	committed, kept, safe uint64
 	dirty                 bool // the journal was written to since the last barrier
 	unnamed               bool // the directory was changed since it was synced
 }
 
-// generation is a journal file that no record is added to any more.
+// generation is a journal file to which no more records are added.
 type generation struct {
 	path string
 	file disk.File // nil if it was left by an earlier run
-	// base is the last record before it, 0 where that is not known; seq its own
-	// last one.
+	// base is the last record before the generation, 0 if that is not known; seq is its own last
+	// record.
 	base, seq uint64
-	// dirty says that no barrier followed the last write, safe that a full sync
-	// did.
+	// dirty means that no barrier followed the last write, safe that a full sync did.
 	dirty, safe bool
 }
 
-// turn begins the next generation of l's journal. The file gets its name when it
-// has its beginning, so that one without has lost it. The caller holds the
-// Writer's mutex, or is alone.
+// turn begins the next generation of l's journal. The file gets its name only after its
+// beginning is written, so a named file without a beginning has lost it. The caller holds the
+// Writer's mutex, or no other goroutine uses l yet.
 func (w *Writer) turn(l *live, base uint64) error {
 	path := layout.JournalName(l.path, l.generation+1)
 	tmp := path + layout.TmpSuffix
@@ -77,7 +76,7 @@ func (w *Writer) turn(l *live, base uint64) error {
 	return nil
 }
 
-// flush writes what waits in memory for the disk.
+// flush writes the records that wait in memory for the disk.
 func (j *journals) flush() error {
 	_, held := j.jw.Held()
 	err := j.jw.Flush()
@@ -85,18 +84,17 @@ func (j *journals) flush() error {
 	return err
 }
 
-// perhapsTurn turns if that can be done now: the present generation serves as
-// well.
+// perhapsTurn turns if that can be done now; if not, the present generation goes on.
 func (w *Writer) perhapsTurn(l *live) {
 	if _, held := l.jw.Held(); held > 0 {
-		return // the old file must first get what belongs to it
+		return // the old file must first get its records
 	}
 	if err := w.turn(l, l.jw.Seq()); err != nil {
 		w.log.Debug("no new journal generation", "error", err)
 		return
 	}
-	// A generation stands alone: what describes its metrics must be in it or in
-	// the archive.
+	// Each generation can be read alone: the descriptions of its metrics must be in it or in the
+	// archive.
 	var descs []*metric.Desc
 	for _, b := range append(l.queue[:len(l.queue):len(l.queue)], l.parts...) {
 		descs = append(descs, b.Descs...)
@@ -106,9 +104,9 @@ func (w *Writer) perhapsTurn(l *live) {
 	}
 }
 
-// beginJournal notes in the archive that its journal goes on from record seq,
-// in the present generation. From then on a copy of the archive without its
-// journal says that something is missing, so the journal must have its name.
+// beginJournal notes in the archive that its journal goes on from record seq, in the present
+// generation. From then on a copy of the archive without its journal shows that something is
+// missing, so the journal must have its name first.
 func (w *Writer) beginJournal(l *live, seq uint64) error {
 	if err := w.dir.sync(); err != nil {
 		return err
@@ -119,8 +117,8 @@ func (w *Writer) beginJournal(l *live, seq uint64) error {
 	}))
 }
 
-// needed is the first generation of the journal that holds more than the first
-// seq records. The caller holds the Writer's mutex.
+// needed returns the first generation of the journal that holds more than the first seq records.
+// The caller holds the Writer's mutex.
 func (j *journals) needed(seq uint64) uint64 {
 	for _, g := range j.old {
 		if _, n, ok := layout.ParseJournalName(filepath.Base(g.path)); ok && g.seq > seq {
@@ -130,8 +128,7 @@ func (j *journals) needed(seq uint64) uint64 {
 	return j.generation
 }
 
-// dropGenerations removes the journal files that the archive has taken over
-// whole.
+// dropGenerations removes the journal files whose records are all in the archive.
 func (w *Writer) dropGenerations(l *live) {
 	w.mu.Lock()
 	var done []generation
@@ -145,7 +142,7 @@ func (w *Writer) dropGenerations(l *live) {
 	w.mu.Unlock()
 	for _, g := range done {
 		if g.file != nil {
-			w.syncing.Lock() // it may be being synced just now
+			w.syncing.Lock() // it may be in a sync just now
 			_ = g.file.Close()
 			w.syncing.Unlock()
 		}
@@ -153,8 +150,8 @@ func (w *Writer) dropGenerations(l *live) {
 			continue
 		}
 		if err := w.dir.fs.Remove(g.path); err != nil {
-			// It says itself that all it holds is committed; the next start
-			// removes it.
+			// The file itself shows that all its records are committed; the next start removes
+			// it.
 			w.log.Debug("a sealed journal cannot be removed", "path", g.path, "error", err)
 		}
 	}

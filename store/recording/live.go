@@ -14,8 +14,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// live is an archive being written. Its parts are grouped by who may touch
-// them; what belongs to nobody does not change once there are other goroutines.
+// live is an archive being written. Its parts are grouped by the lock that guards them; fields
+// outside the parts do not change once there are other goroutines.
 type live struct {
 	path string
 	head layout.Header
@@ -26,7 +26,7 @@ type live struct {
 	container
 }
 
-// String is the name of an archive for messages.
+// String returns the archive's file name, for messages.
 func (l *live) String() string { return filepath.Base(l.path) }
 
 // basis is what a new archive begins with.
@@ -36,7 +36,7 @@ type basis struct {
 	conf    journal.Config
 }
 
-// basis is that of an archive begun now. The caller holds the mutex.
+// basis returns the basis of an archive that is begun now. The caller holds the mutex.
 func (w *Writer) basis(seq uint64) basis {
 	return basis{seq: seq, catalog: w.opt.Catalog, conf: w.conf}
 }
@@ -61,7 +61,7 @@ func (w *Writer) newLive(on basis) (*live, error) {
 		collection: collection{begun: now.Cont, synced: now.Cont, taken: on.seq},
 		container:  container{cat: layout.NewCatalog(nil)},
 	}
-	l.rest.Since(now.Cont) // what is older belongs to the archive before
+	l.rest.Since(now.Cont) // older ticks belong to the archive before
 	for n := 0; ; n++ {
 		l.path = w.dir.file(layout.LiveName(host.Name, now.Wall, n))
 		if _, err := w.dir.fs.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
@@ -86,9 +86,8 @@ func (w *Writer) newLive(on basis) (*live, error) {
 	return l, nil
 }
 
-// createBolt makes the bbolt file of l under another name and gives it its own
-// when it holds a whole archive, if an empty one: neither a reader nor a crash
-// meets it half made.
+// createBolt makes the bbolt file of l under a temporary name and renames it when it holds a
+// whole, if empty, archive, so that neither a reader nor a crash meets it half made.
 func (w *Writer) createBolt(l *live, on basis) error {
 	tmp := l.path + layout.TmpSuffix
 	if err := w.dir.remove(tmp); err != nil {
@@ -142,15 +141,15 @@ func closeFile(f *disk.File) {
 	}
 }
 
-// closeFiles closes the files of l, none of which is then being synced.
+// closeFiles closes the files of l while no sync is running.
 func (w *Writer) closeFiles(l *live) {
 	w.syncing.Lock()
 	defer w.syncing.Unlock()
 	l.closeFiles()
 }
 
-// removeLive removes the files that a finished archive came from: the bbolt
-// file last, because its journal means nothing without it.
+// removeLive removes the files that a finished archive was made from: the bbolt file last,
+// because its journal means nothing without it.
 func (w *Writer) removeLive(l *live) {
 	err := w.removeJournals(l)
 	if err == nil {
@@ -160,7 +159,7 @@ func (w *Writer) removeLive(l *live) {
 		err = w.dir.sync()
 	}
 	if err != nil {
-		// The next start sees that the archive exists in full.
+		// The next start notices that the finished archive exists.
 		w.log.Warn("what a finished archive came from cannot be removed", "archive", l.String(), "error", err)
 	}
 }

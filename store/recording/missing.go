@@ -7,8 +7,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// present reports whether l's files still have their names. A generation that
-// is committed and removed while this looks for it is none of those.
+// present reports whether l's files still have their names. A generation that is committed and
+// removed during the check does not count as missing.
 func (w *Writer) present(l *live) bool {
 	for {
 		w.mu.Lock()
@@ -31,8 +31,8 @@ func (w *Writer) present(l *live) bool {
 	}
 }
 
-// startAfresh begins a new archive after the files of l have been taken away,
-// and hands what l still has in memory on to it.
+// startAfresh begins a new archive after the files of l have been taken away, and moves what l
+// still has in memory to it.
 func (w *Writer) startAfresh(l *live) {
 	l.committing.Lock()
 	defer l.committing.Unlock()

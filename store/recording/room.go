@@ -9,24 +9,24 @@ import (
 	"tachograph/store/layout"
 )
 
-// A sync of a file that has become longer makes the file system write down that it
-// has, four or five blocks for a few hundred bytes. A journal is synced each second,
-// so it is written over what its file holds already: zeros, or what an earlier
-// generation held. The mark behind its last record says where it ends.
+// When a file that has become longer is synced, the file system must record the new length: four
+// or five blocks for a few hundred bytes. A journal is synced each second, so it is written over
+// what its file holds already: zeros, or an earlier generation. The mark behind its last record
+// shows where it ends.
 
 // roomStep is how many zeros are put into a file at a time.
 const roomStep = 64 << 10
 
-// maxSpares bounds the files that are kept to be written over, and how long each
-// may be.
+// maxSpares and maxSpareSize limit the number and the size of the files that are kept to be
+// written over.
 const (
 	maxSpares    = 16
 	maxSpareSize = 1 << 20
 )
 
-// emptyJournal makes a file for a generation of l under the name tmp, which nobody
-// reads yet: of a spare one, if there is one, which has room. The caller holds the
-// Writer's mutex, or is alone.
+// emptyJournal makes a file for a generation of l under the temporary name tmp: from a spare
+// file, which has room, if there is one. The caller holds the Writer's mutex, or no other
+// goroutine uses l yet.
 func (w *Writer) emptyJournal(l *live, tmp string) (f disk.File, room int64, err error) {
 	if err := w.dir.remove(tmp); err != nil {
 		return nil, 0, err
@@ -56,9 +56,9 @@ func (w *Writer) emptyJournal(l *live, tmp string) (f disk.File, room int64, err
 	return f, 0, err
 }
 
-// makeRoom puts zeros behind what is written, if there is not much room left. A disk
-// that is full has none: then the file becomes longer with each record. The caller
-// holds the Writer's mutex.
+// makeRoom puts zeros behind what is written, if there is not much room left. If the disk is
+// full, there is no room: then the file becomes longer with each record. The caller holds the
+// Writer's mutex.
 func (l *live) makeRoom() {
 	end := l.jw.Size()
 	if l.room < 0 || l.room > end+roomStep/4 {
@@ -73,8 +73,8 @@ func (l *live) makeRoom() {
 	}
 }
 
-// keepSpare keeps the file of a generation that the archive holds, to be written
-// over by one of the same archive, and reports whether it did.
+// keepSpare keeps the file of a generation whose records are all in the archive, to be written
+// over by a later generation of the same archive, and reports whether it did.
 func (w *Writer) keepSpare(l *live, g generation) bool {
 	st, err := w.dir.fs.Lstat(g.path)
 	if err != nil || st.Size() < roomStep || st.Size() > maxSpareSize {

@@ -7,9 +7,8 @@ import (
 	"tachograph/store/disk"
 )
 
-// unsynced is what a sync must cover: the journal of the archive being written,
-// and those of archives that were rotated away and do not hold all of
-// theirs yet.
+// unsynced is what a sync must cover: the journal of the archive being written, and the journals
+// of archives that were rotated away and do not yet hold all records of theirs.
 type unsynced struct {
 	journals []unsyncedJournal
 	began    time.Duration
@@ -18,11 +17,11 @@ type unsynced struct {
 type unsyncedJournal struct {
 	l     *live
 	files []disk.File
-	names bool // the directory too
+	names bool // the directory must be synced, too
 	seq   uint64
 }
 
-// files is how many files a sync covers.
+// files returns how many files a sync covers.
 func (u *unsynced) files() (n int64) {
 	for i := range u.journals {
 		n += int64(len(u.journals[i].files))
@@ -30,8 +29,8 @@ func (u *unsynced) files() (n int64) {
 	return n
 }
 
-// unsynced lists what has been written and not been made safe, and takes it to
-// be so from now on. The caller holds w.syncing, so that no file is closed.
+// unsynced lists what has been written and not been made safe, and marks it as safe. The caller
+// holds w.syncing, so that no file is closed.
 func (w *Writer) unsynced(all bool) unsynced {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,8 +45,8 @@ func (w *Writer) unsynced(all bool) unsynced {
 	return u
 }
 
-// unsynced lists the journal files of l that need a sync, the present one in any
-// case if always is set. all is set for a full sync.
+// unsynced lists the journal files of l that need a sync; if always is set, the present one is
+// among them in any case. all is set for a full sync.
 func (l *live) unsynced(always, all bool) unsyncedJournal {
 	j := unsyncedJournal{l: l, names: l.unnamed, seq: l.jw.Seq()}
 	for i := range l.old {
@@ -66,7 +65,7 @@ func (l *live) unsynced(always, all bool) unsyncedJournal {
 	return j
 }
 
-// failed takes back what unsynced did.
+// failed marks the files as unsafe again after a failed sync.
 func (u *unsynced) failed() {
 	for _, j := range u.journals {
 		if len(j.files) == 0 {
@@ -80,8 +79,8 @@ func (u *unsynced) failed() {
 	}
 }
 
-// each syncs the directory, so that the files keep their names, and then every
-// file by the given method.
+// each syncs the directory, so that the files keep their names, and then every file by the given
+// method.
 func (w *Writer) each(u *unsynced, sync func(disk.File) error) error {
 	for _, j := range u.journals {
 		if j.names && len(j.files) > 0 {
@@ -101,7 +100,7 @@ func (w *Writer) each(u *unsynced, sync func(disk.File) error) error {
 	return nil
 }
 
-// sync makes what the journals hold safe from a crash of the kernel.
+// sync makes the records in the journals safe from a crash of the kernel.
 func (w *Writer) sync() {
 	w.syncing.Lock()
 	u := w.unsynced(false)
@@ -113,7 +112,7 @@ func (w *Writer) sync() {
 	w.total.barriers += u.files()
 	if err != nil {
 		u.failed()
-		w.work.dirty() // what nothing follows must be tried again, too
+		w.work.dirty() // retry even if nothing else is written
 	} else {
 		w.syncedAt = u.began
 		w.usual.Add((int64(w.awake()-u.began) - w.usual.Load()) / 8)
@@ -128,7 +127,7 @@ func (w *Writer) sync() {
 	}
 }
 
-// fullSync makes what the journals hold safe from a power cut.
+// fullSync makes the records in the journals safe from a power cut.
 func (w *Writer) fullSync() error {
 	w.syncing.Lock()
 	u := w.unsynced(true)
@@ -148,8 +147,8 @@ func (w *Writer) fullSync() error {
 	return nil
 }
 
-// atRisk reports whether a crash of the kernel, or a power cut, would cost
-// something that was accepted. The caller holds the mutex.
+// atRisk reports whether a crash of the kernel, or a power cut, would lose accepted records. The
+// caller holds the mutex.
 func (w *Writer) atRisk() (crash, cut bool) {
 	for _, l := range append(w.rotated[:len(w.rotated):len(w.rotated)], w.cur) {
 		crash = crash || l.jw.Seq() > l.kept
@@ -158,8 +157,8 @@ func (w *Writer) atRisk() (crash, cut bool) {
 	return crash, cut
 }
 
-// rotatedAtRisk reports whether a power cut would cost something of an archive
-// that was rotated away. The caller holds the mutex.
+// rotatedAtRisk reports whether a power cut would lose records of an archive that was rotated
+// away. The caller holds the mutex.
 func (w *Writer) rotatedAtRisk() bool {
 	return slices.ContainsFunc(w.rotated, func(l *live) bool { return l.jw.Seq() > l.safe })
 }

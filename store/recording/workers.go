@@ -12,7 +12,7 @@ import (
 type workers struct {
 	group    sync.WaitGroup
 	stop     chan struct{}
-	queued   chan struct{} // something is queued
+	queued   chan struct{} // a batch is queued
 	touched  chan struct{} // the journal was written to
 	interval chan time.Duration
 }
@@ -55,13 +55,13 @@ func (k *workers) syncEvery(d time.Duration) {
 	}
 }
 
-// How long to wait before trying again what the disk refused.
+// How long to wait before retrying after the disk refused.
 const (
 	retryFirst = time.Second
 	retryMost  = time.Minute
 )
 
-// committer commits what is queued, and tries again what failed.
+// committer commits the queue, and retries after failures.
 func (w *Writer) committer() {
 	defer w.work.group.Done()
 	wait := retryFirst
@@ -106,8 +106,8 @@ func (w *Writer) committer() {
 // to the same instant: their writes must not meet the sync.
 const syncDelay = 20 * time.Millisecond
 
-// syncer makes the journal safe from a crash of the kernel once per interval
-// in which it was written to, and looks whether the files are still there.
+// syncer makes the journal safe from a crash of the kernel once per interval in which it was
+// written to, and checks that the files are still there.
 func (w *Writer) syncer(every time.Duration) {
 	defer w.work.group.Done()
 	timer := time.NewTimer(0)

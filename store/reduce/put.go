@@ -259,8 +259,8 @@ func (f *folding) begins(row int, block uint32) bool {
 	return found && block > 0
 }
 
-// add adds blocks with one value to a cell. Of an instance that begins it is not known since
-// when it had the value, and an interval is taken for it, as Top does.
+// add adds blocks with one value to a cell. If the instance begins there, it is not known since
+// when it had the value, and one interval is assumed, as Top does.
 func (f *folding) add(x *cell, col *column, comp *companions, s *stretch, from, end uint32, begins bool) {
 	x.why, x.seen = s.why, true
 	if s.why != metric.Present && !(comp != nil && col.perRun) {
