@@ -1,3 +1,3 @@
-// Package mend says what is wrong with archives and journals, and makes of a
-// damaged one the best archive that is left of it.
+// Package mend finds the damage in archives and journals, and makes from a damaged archive the
+// best one that is still possible.
 package mend

@@ -13,8 +13,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// write makes the new archive: first in a scratch file beside it, since bbolt
-// leaves slack in what it writes, then page by page under its name.
+// write makes the new archive: first in a scratch file beside it, because bbolt leaves slack in
+// the files it writes, then page by page under its name.
 func (r *repair) write(dst string) (err error) {
 	scratch := dst + layout.TmpSuffix
 	if err := os.Remove(scratch); err != nil && !os.IsNotExist(err) {
@@ -32,7 +32,7 @@ func (r *repair) write(dst string) (err error) {
 	if err := db.Update(layout.Build(&t, r.writeFacts)); err != nil {
 		return err
 	}
-	// One transaction a chunk keeps a large archive out of memory.
+	// One transaction a chunk keeps memory small for a large archive.
 	for _, p := range r.rebuilt {
 		if err := db.Update(layout.Build(&t, func(b *layout.Builder) {
 			b.Describe(r.cat.Desc)

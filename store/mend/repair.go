@@ -21,21 +21,21 @@ import (
 // A RepairReport says what Repair kept and what was lost.
 type RepairReport struct {
 	Source, Path string
-	// ID is the archive's; the repaired one has it too.
+	// ID is the ID of the archive and of the repaired one.
 	ID string
-	// Chunks were taken over whole, Rescued in part; Journal ticks came from
+	// Chunks were copied whole, Rescued chunks in part; Journal is how many ticks came from
 	// journals.
 	Chunks, Rescued, Journal int
 	Ticks, Values            uint64
 	Events                   int
 	Lost                     []fault.Loss
-	// Damage lists what was found on the way, lost or not.
+	// Damage lists the damage that was found, whether it cost anything or not.
 	Damage []string
 }
 
-// Repair makes at dst, which must not exist, the best archive that the damaged
-// one at src and the journals beside it allow. If src itself is gone, its
-// journals suffice. src is not changed.
+// Repair makes at dst, which must not exist, the best archive that the damaged archive at src
+// and the journals beside it allow. If src itself is gone, its journals suffice. src is not
+// changed.
 func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, error) {
 	if _, err := os.Lstat(dst); err == nil {
 		return nil, &fault.Error{Op: "repair", Path: dst, Kind: fault.Exists, Err: errors.New("it exists: choose another name")}
@@ -87,11 +87,11 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 type repair struct {
 	*salvage
 	report   *RepairReport
-	open     []*layout.File // what sections read from
+	open     []*layout.File // the files that sections read from
 	journals []*layout.File
 	rebuilt  []*rebuilt
 	byClass  map[metric.Class][]*rebuilt // chunks that are kept
-	// journalled are the continuous clocks of the ticks in the journals.
+	// journalled holds the continuous clocks of the ticks in the journals.
 	journalled map[metric.Class][]int64
 	cat        *layout.Catalog
 	allEvents  []metric.Event
@@ -99,7 +99,7 @@ type repair struct {
 
 // rebuilt is a chunk of the new archive.
 type rebuilt struct {
-	key    string // of the chunk it was; empty if it came from a journal
+	key    string // key of the original chunk; empty if it came from a journal
 	sealed *chunk.Sealed
 	whole  bool
 }
@@ -120,7 +120,7 @@ func (r *repair) read(path string, progress func(done, total int64)) error {
 	return nil
 }
 
-// foreign reports whether all there is to read from is one file that is no archive.
+// foreign reports whether the only file is one that is not an archive.
 func (r *repair) foreign() bool {
 	if len(r.open) != 1 || len(r.journals) > 0 {
 		return false
@@ -129,7 +129,7 @@ func (r *repair) foreign() bool {
 	return isForeign(r.open[0], err)
 }
 
-// assemble decides what the new archive is made of.
+// assemble decides what goes into the new archive.
 func (r *repair) assemble() {
 	if n := r.standIns(); n > 0 {
 		r.lose(0, 0, "the descriptions of %d metrics; they are called lost.*", n)
@@ -183,7 +183,7 @@ func (r *repair) lose(from, to int64, format string, args ...any) {
 	}
 }
 
-// covered reports whether a chunk holds what was recorded at cont.
+// covered reports whether a chunk covers the time cont.
 func (r *repair) covered(class metric.Class, cont int64) bool {
 	return slices.ContainsFunc(r.byClass[class], func(p *rebuilt) bool {
 		return p.sealed.Info.First.Cont <= cont && cont <= p.sealed.Info.Last.Cont
@@ -201,7 +201,7 @@ func (r *repair) fromJournals(class metric.Class, from, to int64) uint64 {
 	return n
 }
 
-// dropRescued leaves out what was rescued of chunks that journals hold whole.
+// dropRescued drops chunks that were rescued in part if the journals hold all their ticks.
 func (r *repair) dropRescued() {
 	r.rebuilt = slices.DeleteFunc(r.rebuilt, func(p *rebuilt) bool {
 		in := p.sealed.Info
@@ -236,14 +236,13 @@ func (r *repair) loseChunk(key string) {
 	}
 }
 
-// gap leaves an event where a stretch of time has been lost, so that nobody
-// takes a rate across it unaware.
+// gap adds an event for a stretch of time that was lost, so that no rate is taken across it
+// unnoticed.
 func (r *repair) gap(at metric.Stamp, from int64, text string) {
 	r.allEvents = append(r.allEvents, layout.GapEvent(at, from, at.Wall-from, text))
 }
 
-// loseUnlisted reports chunks of which not even the index entry is left: their
-// numbers are missing.
+// loseUnlisted reports chunks that have lost even their index entry: their numbers are missing.
 func (r *repair) loseUnlisted() {
 	next := make(map[metric.Class]uint32)
 	for _, key := range r.keys() {
@@ -262,8 +261,8 @@ func (r *repair) loseUnlisted() {
 	}
 }
 
-// loseNumbers reports the chunks of a class from number n up to end. A count
-// that no archive comes to is not gone through one by one.
+// loseNumbers reports the chunks of a class from number n up to end. A count too large for any
+// archive is not gone through one by one.
 func (r *repair) loseNumbers(class metric.Class, n, end uint32) {
 	const most = 1 << 12
 	if end > n && end-n > most {
@@ -276,8 +275,8 @@ func (r *repair) loseNumbers(class metric.Class, n, end uint32) {
 	}
 }
 
-// around is the time between the chunks before and after number n of a class;
-// zero where there is none.
+// around returns the time between the chunks before and after number n of a class; zero if there
+// is none.
 func (r *repair) around(class metric.Class, n uint32) (from, to int64) {
 	for key, in := range r.index {
 		c, k, _ := layout.ParseChunkKey([]byte(key))
@@ -292,7 +291,7 @@ func (r *repair) around(class metric.Class, n uint32) (from, to int64) {
 	return from, to
 }
 
-// gatherEvents puts the batches in order and notes the missing ones.
+// gatherEvents puts the batches in order and reports the missing ones.
 func (r *repair) gatherEvents() {
 	var ns []uint32
 	for n := range r.events {

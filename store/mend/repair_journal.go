@@ -13,8 +13,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// follower reads the journals anew: all of them, since what the archive holds
-// may be damaged there.
+// follower returns a Follower that reads all records of the journals, because the archive's
+// copies of them may be damaged.
 func (r *repair) follower() *journal.Follower {
 	f := &journal.Follower{All: true}
 	if r.header != nil {
@@ -35,8 +35,8 @@ func (r *repair) generation(i int) *journal.Generation {
 	return g
 }
 
-// countJournals notes which ticks the journals hold, so that it can be decided
-// what to take from where. How they end is told when they are read.
+// countJournals notes which ticks the journals hold, so that each can be taken from the better
+// source. readJournals reports how the journals end.
 func (r *repair) countJournals() {
 	r.journalled = make(map[metric.Class][]int64)
 	follow := r.follower()
@@ -49,13 +49,13 @@ func (r *repair) countJournals() {
 	}
 }
 
-// readJournals adds what the journals hold and no whole chunk does.
+// readJournals adds the ticks and events of the journals that no whole chunk holds.
 func (r *repair) readJournals() {
 	j := &journalReader{repair: r, known: make(map[string]bool), taken: gather.NewIntake(r.cat.Descs), follow: r.follower()}
 	if len(r.journals) == 0 && (r.totals == nil || !r.totals.Finished) {
 		switch {
 		case r.sealed != nil && r.sealed.Closed:
-			// The recorder was stopped: it holds everything.
+			// The recorder was stopped: the archive holds everything.
 		case r.sealed != nil && r.sealed.Generation > 0:
 			r.lose(j.follow.Last, 0, "what was recorded after that: the journal, from generation %d on, is not beside it", r.sealed.Generation)
 		default:
@@ -90,7 +90,7 @@ type journalReader struct {
 	known  map[string]bool // events
 	taken  *gather.Intake
 	follow *journal.Follower
-	// flushed are the continuous clocks of the last ticks that are in chunks by now.
+	// flushed holds the continuous clocks of the last ticks that are already in chunks.
 	flushed [metric.NumClasses]int64
 }
 
@@ -116,7 +116,7 @@ func (j *journalReader) file(g *journal.Generation, name string) {
 	case journal.Headless, journal.Foreign:
 		j.lose(last, 0, "what the journal %s held", name)
 	case journal.CutShort, journal.Damaged:
-		if !g.Old { // else the next one's beginning tells what is missing
+		if !g.Old { // else the next one's beginning shows what is missing
 			j.lose(last, 0, "what the journal held in its last %d bytes", end.Rest)
 		}
 	}
@@ -141,11 +141,11 @@ func (j *journalReader) take(rec *journal.Record) {
 	}
 }
 
-// maxPiece bounds the chunks that are made of journals.
+// maxPiece limits the time that a chunk made of journals covers.
 const maxPiece = 3600e9
 
-// wants reports whether t is to be taken, and makes a chunk of what was taken
-// before it if both do not go into one.
+// wants reports whether t is to be taken. If t does not fit into one chunk with the ticks before
+// it, wants makes a chunk of those first.
 func (j *journalReader) wants(t *metric.Tick) bool {
 	b := j.taken.Builders[t.Class]
 	if j.covered(t.Class, t.At.Cont) {
@@ -169,8 +169,8 @@ func (j *journalReader) wants(t *metric.Tick) bool {
 	return true
 }
 
-// wantsLate is wants for a tick that comes late. It goes among those that are taken, if
-// no chunk stands between.
+// wantsLate is wants for a late tick. It is taken if no chunk lies between it and the ticks that
+// were taken.
 func (j *journalReader) wantsLate(t *metric.Tick) bool {
 	b := j.taken.Builders[t.Class]
 	if b == nil || j.covered(t.Class, t.At.Cont) {
@@ -182,14 +182,14 @@ func (j *journalReader) wantsLate(t *metric.Tick) bool {
 	}) && t.At.Cont > j.flushed[t.Class]
 }
 
-// settle puts ticks that came late among the others.
+// settle sorts late ticks in among the others.
 func (j *journalReader) settle() {
 	if err := j.taken.Settle(); err != nil {
 		j.hurt("%v", err)
 	}
 }
 
-// flush makes a chunk of what b holds.
+// flush makes a chunk of the ticks in b.
 func (j *journalReader) flush(b *chunk.Builder) {
 	if b == nil {
 		return

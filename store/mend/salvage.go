@@ -13,8 +13,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// salvage is what was found in a damaged archive file: records whose checksums
-// are right, and chunks that may be whole or not.
+// salvage is what was found in a damaged archive file: records whose checksums are right, and
+// chunks, whole or damaged.
 type salvage struct {
 	header    *layout.Header
 	config    string
@@ -22,12 +22,12 @@ type salvage struct {
 	totals    *layout.Totals
 	sealed    *layout.Progress
 	stale     bool           // totals are of an older state of the file
-	descs     []*metric.Desc // by number; nil where one is lost
+	descs     []*metric.Desc // by number; nil for a lost description
 	index     map[string]chunk.Info
 	events    map[uint32][]metric.Event
-	chunks    map[string][]*io.SectionReader // what claims to be that chunk
+	chunks    map[string][]*io.SectionReader // by key: all candidates for that chunk
 	damage    []string
-	records   map[string]bool // bucket and key of those already found
+	records   map[string]bool // bucket and key of the records already found
 }
 
 func newSalvage() *salvage {
@@ -51,8 +51,8 @@ func (s *salvage) collect(src boltread.Source, progress func(done, total int64))
 	return err
 }
 
-// found sorts out one key and value. A record says by its checksum what bucket
-// it belongs to, whatever led to it; a chunk says it by its content.
+// found sorts out one key and value. A record's checksum shows which bucket it belongs to, no
+// matter how it was found; a chunk's content shows that it is one.
 func (s *salvage) found(f boltread.Found) {
 	if class, _, err := layout.ParseChunkKey(f.Key); err == nil && f.Section.Size() > 4 {
 		if c, err := chunk.Open(f.Section, f.Section.Size()); err == nil && c.Class == class {
@@ -72,7 +72,7 @@ func (s *salvage) found(f boltread.Found) {
 	}
 }
 
-// inPlace takes in a record that stands in its bucket and has one wrong bit.
+// inPlace takes in a record that is in its bucket and has one wrong bit.
 func (s *salvage) inPlace(f boltread.Found) {
 	stored, err := f.Value()
 	var value []byte
@@ -86,7 +86,7 @@ func (s *salvage) inPlace(f boltread.Found) {
 	s.hurt("page %d: record %q of %s: %v", f.Page, f.Key, f.Bucket[0], err)
 }
 
-// record takes in a record, if it is the first of its key: that is the best.
+// record takes in a record if it is the first with its key: the first is the best.
 func (s *salvage) record(bucket string, f boltread.Found, value []byte) {
 	name := bucket + "\x00" + string(f.Key)
 	if s.records[name] {
@@ -127,8 +127,8 @@ func (s *salvage) desc(n uint32) *metric.Desc {
 	return nil
 }
 
-// standIns describes the metrics whose descriptions are lost but whose values
-// are not, as far as the chunks tell, and returns how many they are.
+// standIns describes the metrics whose descriptions are lost, as far as the chunks show, and
+// returns how many these are. Those without values are described, too.
 func (s *salvage) standIns() int {
 	n := 0
 	for _, key := range s.keys() {
@@ -161,7 +161,7 @@ func (s *salvage) standIns() int {
 	return n
 }
 
-// keys lists all chunks that were found or are known of, by class and number.
+// keys lists all chunks that were found or are in the index, by class and number.
 func (s *salvage) keys() []string {
 	var keys []string
 	for k := range s.chunks {
@@ -176,8 +176,8 @@ func (s *salvage) keys() []string {
 	return keys
 }
 
-// best returns the best there is of a chunk: whole if its checksum or its
-// content says so, else what can be rescued of it, with a list of what cannot.
+// best returns the best version of a chunk: a whole one if its index entry or its content
+// confirms it, else what can be rescued of it, with a list of what cannot.
 func (s *salvage) best(key string) (*chunk.Sealed, []string) {
 	var best *chunk.Sealed
 	var lost []string

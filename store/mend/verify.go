@@ -25,12 +25,11 @@ type Finding struct {
 	// Where is the place in the file: a page, a chunk, a byte.
 	Where string
 	What  string
-	// From and To are the wall clocks of what is affected; zero where that is
-	// not known.
+	// From and To are the wall clocks of the affected data; zero if not known.
 	From, To int64
 }
 
-// String is f in one line.
+// String returns f in one line.
 func (f Finding) String() string {
 	s := f.Path + ": " + f.Where + ": " + f.What
 	if f.From != 0 || f.To != 0 {
@@ -39,13 +38,12 @@ func (f Finding) String() string {
 	return strings.ReplaceAll(s, "\n", "; ")
 }
 
-// Verify checks an archive, or all archives and journals of a directory,
-// through and through: the structure of the database, every checksum, every
-// chunk decoded, the index against the content. progress, if set, is told how
-// many bytes of how many are done. An error means that path could not be read
-// at all.
+// Verify checks an archive, or all archives and journals of a directory, completely: the
+// structure of the database, every checksum, every chunk decoded, the index against the content.
+// progress, if set, is called with the bytes done and the bytes in all. An error means that path
+// could not be read at all.
 //
-// A live archive may be verified while it is being written. Of a bundle, all archives are
+// A live archive may be verified while it is being written. In a bundle, all archives are
 // checked.
 func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 	files, err := layout.FilesAt(path)
@@ -71,7 +69,7 @@ func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 	return v.findings, nil
 }
 
-// sizeOf is the length of a file, 0 if it cannot be told.
+// sizeOf returns the length of a file, 0 if it is not known.
 func sizeOf(path string) int64 {
 	f, err := layout.Open(path)
 	if err != nil {
@@ -82,15 +80,15 @@ func sizeOf(path string) int64 {
 	return size
 }
 
-// together checks an archive and the journals behind it. Journals are opened
-// before the archive is looked at: a recorder removes one once the archive
-// holds what it does.
+// together checks an archive and its journals, which follow it in files. Journals are opened
+// before the archive is read, because a recorder removes a journal once the archive holds its
+// records.
 func (v *verifier) together(files []string) {
 	open := make([]*layout.File, len(files))
 	for i, name := range slices.Backward(files) {
 		f, err := layout.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a recorder took it away meanwhile
+			continue // a recorder removed it meanwhile
 		}
 		if err != nil {
 			v.path = name
@@ -125,12 +123,12 @@ type verifier struct {
 	progress    func(done, total int64)
 	done, total int64
 	findings    []Finding
-	foreign     bool // the last archive that was checked is none
-	// owner is what live archives say about their journals, by name.
+	foreign     bool // the file that was checked last is not an archive
+	// owner holds, by name, what live archives say about their journals.
 	owner map[string]*owner
 }
 
-// owner is what an archive says about its journal.
+// An owner is what an archive says about its journal.
 type owner struct {
 	journal.Follower
 	progress layout.Progress
@@ -159,8 +157,7 @@ func (v *verifier) file(f *layout.File, behind []string) {
 		v.journal(f, behind)
 		return
 	}
-	// A commit may come while the archive is being read; then what was found
-	// means nothing.
+	// A commit may happen while the archive is being read; then the findings mean nothing.
 	const attempts = 8
 	before, done := len(v.findings), v.done
 	for range attempts {
@@ -181,8 +178,7 @@ func (v *verifier) file(f *layout.File, behind []string) {
 	}
 }
 
-// isForeign reports whether a file that could not be opened as a database, for which err is
-// the reason, is nothing of the kind.
+// isForeign reports whether a file that failed to open with err is not like a database at all.
 func isForeign(f *layout.File, err error) bool { return err != nil && !boltread.Resembles(f) }
 
 // archive checks everything in s.
@@ -196,7 +192,7 @@ func (v *verifier) archive(s *boltread.Snapshot, f *layout.File) {
 	if a.totals == nil || !a.totals.Finished {
 		return
 	}
-	// A finished archive ends with its last page; one being written grows ahead.
+	// A finished archive ends with its last page; one that is being written has space beyond it.
 	a.own.finished = true
 	end := s.Meta().Bytes()
 	if size, err := f.Size(); err == nil && size > end {
@@ -211,19 +207,19 @@ type contents struct {
 	totals *layout.Totals
 	descs  map[uint32]*metric.Desc
 	next   uint32 // number of the next metric
-	spare  int    // metrics that are described twice
+	spare  int    // metrics described in the bucket spare
 	index  map[string]chunk.Info
-	chunks map[string]uint32 // that are in order, by class
-	// digests are those whose chunks have not been seen, open is the one whose are
-	// being seen.
+	chunks map[string]uint32 // sound ones, by class
+	// digests are the digests whose chunks have not been seen; open is the digest whose chunks
+	// are being seen.
 	digests map[string][]byte
 	open    *digested
-	nev     uint32 // batches of events
-	batch   uint32 // number of the next
+	nev     uint32 // number of batches of events
+	batch   uint32 // number of the next batch
 	own     owner
 }
 
-// digested is a digest whose chunks are being looked at.
+// digested is a digest whose chunks are being collected.
 type digested struct {
 	where  string
 	record []byte
@@ -231,7 +227,7 @@ type digested struct {
 	chunks [][]byte
 }
 
-// digest compares a digest with its chunks, of which data is the next.
+// digest compares a digest with its chunks; data is the next chunk.
 func (a *contents) digest(key string, data []byte) {
 	if record := a.digests[key]; record != nil {
 		delete(a.digests, key)
@@ -259,7 +255,7 @@ func (a *contents) digest(key string, data []byte) {
 	a.open = nil
 }
 
-// visit looks at every record of s.
+// visit checks every record of s.
 func (a *contents) visit(s *boltread.Snapshot) {
 	v := layout.Visitor{
 		Damaged:  a.damaged,
@@ -303,8 +299,8 @@ func (a *contents) visit(s *boltread.Snapshot) {
 }
 
 func (a *contents) damaged(e *layout.RecordError) {
-	// A damaged flag can make a record look like a bucket, of which the
-	// structure's check tells; its value is read all the same.
+	// A damaged flag can make a record look like a bucket, which the check of the structure
+	// reports; the record's value is read all the same.
 	if !errors.Is(e, layout.ErrFlags) {
 		a.v.add(e.Where(), 0, 0, e.Err)
 	}

@@ -10,8 +10,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// missingJournal tells that the archive at v.path lacks the journal that it says
-// it has. open are the files that were looked at.
+// missingJournal reports that the archive at v.path lacks a journal that it should have. open
+// are the files that were checked.
 func (v *verifier) missingJournal(open []*layout.File) {
 	own := v.owner[filepath.Base(v.path)]
 	if own == nil || own.finished || own.progress.Generation == 0 {
@@ -22,7 +22,7 @@ func (v *verifier) missingJournal(open []*layout.File) {
 		return
 	}
 	if _, err := os.Lstat(want); err == nil {
-		return // begun meanwhile
+		return // it appeared meanwhile
 	}
 	if now, err := layout.ReadProgress(v.path); err != nil || now != own.progress {
 		return // the writer went on meanwhile
@@ -33,8 +33,8 @@ func (v *verifier) missingJournal(open []*layout.File) {
 	v.add("journal", 0, 0, own.progress.Missing(v.path, own.Last, slices.ContainsFunc(open[min(1, len(open)):], func(f *layout.File) bool { return f != nil })))
 }
 
-// finished reports whether the archive that was recorded in the file at path stands beside
-// it in full.
+// finished reports whether the archive recorded in the file at path is beside it as a finished
+// archive.
 func finished(path string) bool {
 	live, err := layout.ReadHeader(path)
 	if err != nil {
@@ -50,8 +50,7 @@ func finished(path string) bool {
 	})
 }
 
-// journal decodes every record of a journal. behind are the files that come
-// after it.
+// journal decodes every record of a journal. behind are the files that come after it.
 func (v *verifier) journal(f *layout.File, behind []string) {
 	live, number, _ := layout.ParseJournalName(filepath.Base(v.path))
 	own := v.owner[live]
@@ -78,17 +77,16 @@ func (v *verifier) journal(f *layout.File, behind []string) {
 	}
 }
 
-// goOn takes note of what the archive at path holds by now. A journal that it
-// came to hold after it was looked at may have been written over since.
+// goOn notes how many records the archive at path holds by now. A journal whose records it took
+// over since then may have been written over.
 func (o *owner) goOn(path string) {
 	if now, err := layout.ReadProgress(path); err == nil {
 		o.Seq = max(o.Seq, now.Sealed)
 	}
 }
 
-// inPlace reports whether f is still the file that its name means. A recorder
-// takes a journal away, and writes another one over it, once the archive holds
-// what it does.
+// inPlace reports whether f is still the file with its name. A recorder removes a journal, and
+// writes another one over it, once the archive holds its records.
 func (v *verifier) inPlace(f *layout.File) bool {
 	was, err := f.Stat()
 	if err != nil {

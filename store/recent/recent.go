@@ -13,46 +13,46 @@ import (
 	"tachograph/store/layout"
 )
 
-// Keep says what is kept.
+// Keep selects what is kept.
 type Keep struct {
-	// Ticks is how many ticks of each class there are at least; 2 if it is less.
+	// Ticks is how many ticks of each class are kept at least; values below 2 mean 2.
 	Ticks int
-	// For is for how long ticks are kept, if there are more.
+	// For is how long more ticks than that are kept.
 	For time.Duration
-	// Metric says which metrics are kept; nil: all. It is asked once about each
+	// Metric reports whether a metric is kept; nil: all are. It is called once for each
 	// description.
 	Metric func(*metric.Desc) bool
-	// NoEvents leaves out all events but those that no rate may be taken across.
+	// NoEvents drops all events except those that no rate may be taken across.
 	NoEvents bool
 }
 
-// An Archive is what was recorded last. It is used by one goroutine at a time,
-// and so is what it hands out; instances alone are never changed again.
+// An Archive holds what was recorded last. Only one goroutine at a time may use it or what it
+// returns; only instances never change again.
 type Archive struct {
 	derive.Answers
 	keep      Keep
 	parts     []*part
 	ticks     [metric.NumClasses][]*tick // the oldest first
-	spare     [metric.NumClasses]*tick   // to be filled again
+	spare     [metric.NumClasses]*tick   // to be reused
 	rows      rows
 	tables    []*table                 // in the order in which they were first seen
-	tableOf   map[groupOf]*table       // as whoever delivers them has them
-	tablesOf  map[string][]*table      // of each metric
+	tableOf   map[groupOf]*table       // by the group of the caller of Tick
+	tablesOf  map[string][]*table      // by metric
 	described map[string]*metric.Desc  // by Describe
-	last      [metric.NumClasses]*tick // the newest
-	known     int                      // metrics that were come across
+	last      [metric.NumClasses]*tick // the newest tick
+	known     int                      // how many metrics were ever seen
 }
 
-// A part is what there is of one archive.
+// A part is what is kept of one archive.
 type part struct {
 	archive.Info
-	given       *archive.Info // that it was made of
+	given       *archive.Info // the Info that it was made from
 	churn, rest []metric.Event
-	tables      map[*table]bool // that were ever seen in it
-	kept        int             // ticks
+	tables      map[*table]bool // all tables ever seen in it
+	kept        int             // how many ticks are kept
 }
 
-// A tick is one that is kept.
+// A tick is a tick that is kept.
 type tick struct {
 	metric.Stamp
 	part     *part
@@ -65,22 +65,22 @@ type block struct {
 	*table
 	at   metric.Stamp
 	rows []*row
-	cols []metric.Column // parallel to the table's
+	cols []metric.Column // parallel to the table's columns
 }
 
-// A table is what is kept of a group, in a class.
+// A table holds the kept metrics of a group in a class.
 type table struct {
 	class   metric.Class
 	group   *metric.Group
 	columns []column
-	blocks  int // that are kept
+	blocks  int // how many blocks are kept
 }
 
 // A column is one metric of a table.
 type column struct {
 	desc      *metric.Desc // as it was given
-	effective *metric.Desc // in the class of the table
-	at        int          // among the metrics of the group
+	effective *metric.Desc // with the class of the table
+	at        int          // index among the metrics of the group
 }
 
 type groupOf struct {
@@ -88,11 +88,10 @@ type groupOf struct {
 	group *metric.Group
 }
 
-// mostTables is how many tables there may be before those that nothing is kept
-// of are forgotten.
+// mostTables is how many tables there may be before those without blocks are dropped.
 const mostTables = 1024
 
-// New returns an archive that holds nothing yet.
+// New returns an empty archive.
 func New(keep Keep) *Archive {
 	keep.Ticks = max(keep.Ticks, 2)
 	a := &Archive{keep: keep, rows: newRows(), tableOf: make(map[groupOf]*table), tablesOf: make(map[string][]*table),
@@ -101,15 +100,15 @@ func New(keep Keep) *Archive {
 	return a
 }
 
-// Describe adds metrics that are known although there may be no value of them:
-// computed ones, and those that this machine lacks.
+// Describe adds metrics that are known even if they have no values: computed ones, and those
+// that this machine lacks.
 func (a *Archive) Describe(list ...*metric.Desc) {
 	for _, d := range list {
 		a.described[d.Name] = d
 	}
 }
 
-// Add adds what a follower delivers.
+// Add adds an item from a follower.
 func (a *Archive) Add(it *archive.Item) {
 	switch {
 	case it.Tick != nil:
@@ -119,8 +118,8 @@ func (a *Archive) Add(it *archive.Item) {
 	}
 }
 
-// Tick adds a tick of the archive that info describes. Nothing of it is kept but
-// strings and descriptions.
+// Tick adds a tick of the archive that info describes. It copies what it keeps, except strings
+// and descriptions.
 func (a *Archive) Tick(info *archive.Info, t *metric.Tick) {
 	if t.Class >= metric.NumClasses {
 		return
@@ -154,7 +153,7 @@ func (a *Archive) Tick(info *archive.Info, t *metric.Tick) {
 	a.forget(t.Class)
 }
 
-// fill copies what is kept of b.
+// fill copies into k what is kept of b.
 func (a *Archive) fill(k *block, tab *table, p *part, b *metric.Block) {
 	p.tables[tab] = true
 	tab.blocks++
@@ -183,7 +182,7 @@ func (a *Archive) fill(k *block, tab *table, p *part, b *metric.Block) {
 
 // Event adds an event of the archive that info describes.
 func (a *Archive) Event(info *archive.Info, e *metric.Event) {
-	// A device that comes and goes parts what is read before from what is read after.
+	// When a device comes or goes, readings before and after it are of different devices.
 	if a.keep.NoEvents && !e.Breaks() && e.Kind != metric.EventDevice {
 		return
 	}
@@ -202,7 +201,7 @@ func (a *Archive) Event(info *archive.Info, e *metric.Event) {
 // mostEvents is how many events of either kind a part keeps.
 const mostEvents = 1 << 14
 
-// bound forgets the older half of what are too many events.
+// bound drops the older half of the events if there are too many.
 func (p *part) bound() {
 	for _, list := range []*[]metric.Event{&p.churn, &p.rest} {
 		if len(*list) > mostEvents {
@@ -211,7 +210,7 @@ func (p *part) bound() {
 	}
 }
 
-// part finds or begins the part of an archive.
+// part finds or makes the part of an archive.
 func (a *Archive) part(info *archive.Info) *part {
 	i := len(a.parts) - 1
 	for i >= 0 && a.parts[i].given != info && (a.parts[i].ID != info.ID || a.parts[i].Host.ID != info.Host.ID) {
@@ -228,7 +227,7 @@ func (a *Archive) part(info *archive.Info) *part {
 	return p
 }
 
-// table is what is kept of a group.
+// table finds or makes the table of a group.
 func (a *Archive) table(class metric.Class, g *metric.Group) *table {
 	tab := a.tableOf[groupOf{class, g}]
 	if tab != nil {
@@ -237,7 +236,7 @@ func (a *Archive) table(class metric.Class, g *metric.Group) *table {
 	if len(a.tableOf) >= mostTables {
 		a.forgetTables()
 	}
-	// The same group comes back as another with each file that it is read from.
+	// Each file that is read has its own copy of the same group.
 	for _, have := range a.tables {
 		if have.class == class && have.group.Same(g) {
 			tab = have
@@ -267,7 +266,7 @@ func (a *Archive) table(class metric.Class, g *metric.Group) *table {
 	return tab
 }
 
-// forgetTables forgets the tables that nothing is kept of.
+// forgetTables drops the tables without blocks.
 func (a *Archive) forgetTables() {
 	past := func(tab *table) bool { return tab.blocks == 0 }
 	clear(a.tableOf)
@@ -286,7 +285,7 @@ func (a *Archive) forgetTables() {
 	}
 }
 
-// forget lets go of the ticks of a class that are not kept any longer.
+// forget drops the ticks of a class that are not kept any longer.
 func (a *Archive) forget(class metric.Class) {
 	list := a.ticks[class]
 	newest := list[len(list)-1]
@@ -316,10 +315,10 @@ func (a *Archive) forget(class metric.Class) {
 	}
 }
 
-// forgetEvents forgets what happened before all that is read repeatedly, and
-// parts of which nothing is left.
+// forgetEvents drops events from before all readings that are still repeated, and parts with
+// nothing left.
 func (a *Archive) forgetEvents() {
-	first := make(map[*part]int64) // the continuous clock of its first tick
+	first := make(map[*part]int64) // the continuous clock of the part's first tick
 	var oldest *part
 	for class, list := range a.ticks {
 		for _, t := range list {
@@ -361,10 +360,10 @@ func (a *Archive) forgetEvents() {
 	})
 }
 
-// longestInterval is that of what is still read repeatedly.
+// longestInterval is the longest interval that counts as repeated reading.
 const longestInterval = 366 * 24 * time.Hour
 
-// span works out which time the parts cover, and brings them into its order.
+// span computes which time the parts cover, and sorts them by it.
 func (a *Archive) span() {
 	for _, p := range a.parts {
 		p.Empty = true
@@ -389,8 +388,8 @@ func (a *Archive) span() {
 	slices.SortStableFunc(a.parts, func(x, y *part) int { return cmp.Compare(x.From, y.From) })
 }
 
-// Last is the newest tick of a class: its clocks, and the wall clocks of the
-// first and the last reading in it. ok is false if there is none.
+// Last returns the newest tick of a class: its clocks, and the wall clocks of the first and the
+// last reading in it. ok is false if there is none.
 func (a *Archive) Last(class metric.Class) (at metric.Stamp, from, to int64, ok bool) {
 	t := a.last[class]
 	if t == nil {
@@ -399,7 +398,7 @@ func (a *Archive) Last(class metric.Class) (at metric.Stamp, from, to int64, ok 
 	return t.Stamp, t.from, t.to, true
 }
 
-// A Moment is an instant of a boot, which no setting of the clock moves.
+// A Moment is an instant of a boot. Setting the clock does not move it.
 type Moment struct {
 	Boot string
 	Cont int64
@@ -408,7 +407,7 @@ type Moment struct {
 // Before reports whether m was before n in the same boot.
 func (m Moment) Before(n Moment) bool { return m.Boot == n.Boot && m.Cont < n.Cont }
 
-// LastOf is when the last reading in the newest tick of a class was; the zero Moment
+// LastOf returns when the last reading in the newest tick of a class was made; the zero Moment
 // if there is none.
 func (a *Archive) LastOf(class metric.Class) (m Moment) {
 	t := a.last[class]
@@ -422,9 +421,8 @@ func (a *Archive) LastOf(class metric.Class) (m Moment) {
 	return m
 }
 
-// Newest is what was recorded as it would be if of all ticks there were only the
-// newest of a class: it shows what that brought, whatever the clocks say. It is
-// good until the next tick is added.
+// Newest returns a view of the archive that has only the newest tick of a class: it shows what
+// that tick brought, whatever the clocks say. It is valid until the next tick is added.
 func (a *Archive) Newest(class metric.Class) *Archive {
 	one := *a
 	one.Answers = derive.Answers{From: &one}
@@ -435,7 +433,7 @@ func (a *Archive) Newest(class metric.Class) *Archive {
 	return &one
 }
 
-// Known is a number that grows with each metric that is come across.
+// Known returns how many metrics were ever seen.
 func (a *Archive) Known() int { return a.known }
 
 // Holds reports whether the newest tick of a class has any of the metrics.
@@ -446,7 +444,7 @@ func (a *Archive) Holds(class metric.Class, names map[string]bool) bool {
 	})
 }
 
-// Classes are those that any of the metrics is kept in.
+// Classes returns the classes in which any of the metrics is kept.
 func (a *Archive) Classes(names map[string]bool) (list []metric.Class) {
 	for class := range metric.NumClasses {
 		if slices.ContainsFunc(a.tables, func(t *table) bool {
@@ -458,8 +456,7 @@ func (a *Archive) Classes(names map[string]bool) (list []metric.Class) {
 	return list
 }
 
-// Since is the wall clock of the oldest reading of a class that is kept; 0 if
-// there is none.
+// Since returns the wall clock of the oldest kept reading of a class; 0 if there is none.
 func (a *Archive) Since(class metric.Class) int64 {
 	if list := a.ticks[class]; len(list) > 0 {
 		return list[0].from
@@ -467,7 +464,7 @@ func (a *Archive) Since(class metric.Class) int64 {
 	return 0
 }
 
-// Hosts are the hosts that were recorded, each as its latest archive says.
+// Hosts returns the hosts that were recorded, each as its latest archive describes it.
 func (a *Archive) Hosts() []metric.Host {
 	var hosts []metric.Host
 	for _, p := range a.parts {
@@ -481,8 +478,8 @@ func (a *Archive) Hosts() []metric.Host {
 	return hosts
 }
 
-// Archives are the archives that something is kept of, in the order of time.
-// They begin where what is kept of them does.
+// Archives returns the archives of which something is kept, in the order of time. Each begins
+// with the oldest thing that is kept of it.
 func (a *Archive) Archives() []*archive.Info {
 	infos := make([]*archive.Info, len(a.parts))
 	for i, p := range a.parts {
@@ -491,7 +488,7 @@ func (a *Archive) Archives() []*archive.Info {
 	return infos
 }
 
-// Metrics are the metrics by name; of several descriptions the newest.
+// Metrics returns the metrics by name, each with its newest description.
 func (a *Archive) Metrics() []*metric.Desc {
 	var list []*metric.Desc
 	for name := range a.tablesOf {
@@ -506,7 +503,7 @@ func (a *Archive) Metrics() []*metric.Desc {
 	return list
 }
 
-// Lookup is the newest description of the metric called name, or nil.
+// Lookup returns the newest description of the metric called name, or nil.
 func (a *Archive) Lookup(name string) *metric.Desc {
 	if list := a.tablesOf[name]; len(list) > 0 {
 		return list[len(list)-1].find(name).desc
@@ -514,11 +511,11 @@ func (a *Archive) Lookup(name string) *metric.Desc {
 	return a.described[name]
 }
 
-// View is the whole archive: what is recent is near, and short.
+// View returns the whole archive: it is small and in memory, so no limits are needed.
 func (a *Archive) View(store.Limits) store.Archive { return a }
 
-// LookupIn is the newest description of the metric called name in one of the
-// archives, or nil.
+// LookupIn returns the newest description of the metric called name in one of the archives, or
+// nil.
 func (a *Archive) LookupIn(info *archive.Info, name string) *metric.Desc {
 	i := slices.IndexFunc(a.parts, func(p *part) bool { return &p.Info == info })
 	if i < 0 {
@@ -532,7 +529,7 @@ func (a *Archive) LookupIn(info *archive.Info, name string) *metric.Desc {
 	return a.described[name]
 }
 
-// find is the column of a metric that the table has.
+// find returns the column of a metric that the table has.
 func (t *table) find(name string) *column { return &t.columns[t.place(name)] }
 
 func (t *table) place(name string) int {

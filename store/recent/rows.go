@@ -10,17 +10,17 @@ import (
 	"tachograph/store"
 )
 
-// A row is an instance that something is kept of.
+// A row is an instance of which readings are kept.
 type row struct {
 	*metric.Instance // what is handed out; never changed
 	id               instanceID
-	given            *metric.Instance // by whoever delivers it
+	given            *metric.Instance // as the caller of Tick passed it
 	rev              uint32           // of given
 	names            []store.Naming   // in the order of time
-	kept             int              // readings
+	kept             int              // how many readings are kept
 }
 
-// instanceID is what makes an instance the same one across archives.
+// An instanceID identifies an instance across archives.
 type instanceID struct{ host, boot, indom, key string }
 
 // rows are the instances.
@@ -34,7 +34,7 @@ func newRows() rows {
 	return rows{byID: make(map[instanceID]*row), byGiven: make(map[*metric.Instance]*row)}
 }
 
-// of is the row of an instance that was read at at.
+// of returns the row of an instance that was read at at.
 func (r *rows) of(p *part, indom string, in *metric.Instance, at metric.Stamp) *row {
 	w := r.byGiven[in]
 	if w == nil || w.id.key != in.Key || w.id.indom != indom || w.id.host != p.Host.ID || w.id.boot != "" && w.id.boot != p.BootID {
@@ -63,7 +63,7 @@ func (r *rows) of(p *part, indom string, in *metric.Instance, at metric.Stamp) *
 // mostNames is how many names of an instance are kept.
 const mostNames = 64
 
-// call notes what an instance is called from wall on.
+// call notes the name of an instance from wall on.
 func (w *row) call(in *metric.Instance, wall int64) {
 	w.rev = in.Rev
 	if n := len(w.names); n > 0 && w.Name == in.Name && slices.Equal(w.Labels, in.Labels) {
@@ -79,7 +79,7 @@ func (w *row) call(in *metric.Instance, wall int64) {
 	w.names = append(w.names, store.Naming{From: wall, Name: called.Name, Labels: called.Labels})
 }
 
-// release lets go of a reading.
+// release drops a reading of each row.
 func (r *rows) release(list []*row) {
 	for _, w := range list {
 		if w == nil {
@@ -95,9 +95,9 @@ func (r *rows) release(list []*row) {
 	}
 }
 
-// Lives returns when each instance of a domain was seen between two wall clocks
-// (to 0: no end), in the order in which they were first seen there; of those
-// that have one of the keys, if any are given.
+// Lives yields when each instance of a domain was seen between two wall clocks (to 0: no end),
+// in the order in which they were first seen there. If keys are given, it yields only instances
+// with one of them.
 func (a *Archive) Lives(indom string, from, to int64, keys ...string) iter.Seq[*store.Life] {
 	if to == 0 {
 		to = math.MaxInt64
@@ -142,7 +142,7 @@ func (a *Archive) Lives(indom string, from, to int64, keys ...string) iter.Seq[*
 	}
 }
 
-// named are the names that were in force while l lasted.
+// named returns the names that were in force during l.
 func named(l *store.Life) []store.Naming {
 	n := len(l.Names)
 	for i := n - 1; i > 0 && l.Names[i].From > l.From; i-- {
@@ -151,9 +151,8 @@ func named(l *store.Life) []store.Naming {
 	return slices.Clone(l.Names[max(min(n, len(l.Names))-1, 0):])
 }
 
-// Events are the events of the given kinds, all if none is given, whose wall
-// clock is between from and to (0: no end), in the order of archives and, in
-// an archive, of time since boot.
+// Events yields the events of the given kinds, all if none is given, whose wall clock is between
+// from and to (0: no end), in the order of archives and, in an archive, of time since boot.
 func (a *Archive) Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*store.Event] {
 	if to == 0 {
 		to = math.MaxInt64

@@ -10,8 +10,8 @@ import (
 	"tachograph/store"
 )
 
-// Select returns the values that sel wants, in the order in which a store.Reader
-// does. Cohorts there are none.
+// Select yields the values that sel selects, in the same order as a store.Reader. There are no
+// cohorts.
 func (a *Archive) Select(sel store.Selection) iter.Seq[*store.Run] {
 	return func(yield func(*store.Run) bool) {
 		g := gatherer{sel: &sel}
@@ -28,8 +28,8 @@ func (a *Archive) Select(sel store.Selection) iter.Seq[*store.Run] {
 	}
 }
 
-// A plan is what a selection comes to in one archive: of each metric the streams
-// that it is in.
+// A plan is what a selection selects in one archive: for each metric the streams with its
+// values.
 type plan struct {
 	part    *part
 	names   []string // in their order
@@ -56,15 +56,14 @@ func end(sel *store.Selection) int64 {
 	return sel.To
 }
 
-// walk calls fn with what sel wants of each archive, until it returns false, as
-// a store.Reader does: first with the values before the window, if they are asked
-// for.
+// walk calls fn with the plan of sel for each archive, until fn returns false, in the order of a
+// store.Reader: first with the values before the window, if sel.Prior asks for them.
 func (a *Archive) walk(sel *store.Selection, fn func(*plan) bool) {
 	type boot struct{ host, id string }
 	of := func(p *part) boot { return boot{p.Host.ID, p.BootID} }
-	before := make(map[boot]*part) // the last of each boot before the window
-	reach := make(map[boot]bool)   // the boots that reach into it,
-	began := make(map[boot]bool)   // and those of them in which it has begun
+	before := make(map[boot]*part) // the last part of each boot before the window
+	reach := make(map[boot]bool)   // the boots with a part in the window,
+	began := make(map[boot]bool)   // and those of them whose part has been reached
 	for _, p := range a.parts {
 		if p.To < sel.From {
 			before[of(p)] = p
@@ -99,7 +98,7 @@ func (a *Archive) walk(sel *store.Selection, fn func(*plan) bool) {
 	}
 }
 
-// names are the metrics that sel wants, in their order.
+// names returns the metrics that sel selects, in order.
 func (a *Archive) names(sel *store.Selection) []string {
 	var names []string
 	if sel.Metrics == nil {
@@ -117,8 +116,8 @@ func (a *Archive) names(sel *store.Selection) []string {
 	return slices.Compact(names)
 }
 
-// prior calls fn with the last values before the window: those in p, and of
-// metrics that p has none of, those of the part before it.
+// prior calls fn with the last values before the window: those in p and, for metrics that p
+// lacks, those in the part before it.
 func (a *Archive) prior(sel *store.Selection, names []string, before, p *part, fn func(*plan) bool) bool {
 	last := func(list []reading) []reading { return lastBefore(list, sel.From, end(sel)) }
 	own := a.plan(p, names, last)
@@ -136,8 +135,7 @@ func (a *Archive) prior(sel *store.Selection, names []string, before, p *part, f
 	return fn(own)
 }
 
-// plan finds what there is of some metrics in a part; choose says which of the
-// blocks of one are wanted.
+// plan finds the values of some metrics in a part; choose selects among the blocks of a metric.
 func (a *Archive) plan(p *part, names []string, choose func([]reading) []reading) *plan {
 	out := &plan{part: p, streams: make(map[string][]stream)}
 	for _, name := range names {
@@ -172,7 +170,7 @@ func (a *Archive) plan(p *part, names []string, choose func([]reading) []reading
 	return out
 }
 
-// within are the blocks whose wall clock is between from and to.
+// within returns the blocks whose wall clock is between from and to.
 func within(list []reading, from, to int64) []reading {
 	n := 0
 	for _, r := range list {
@@ -184,8 +182,8 @@ func within(list []reading, from, to int64) []reading {
 	return list[:n]
 }
 
-// lastBefore is the block that came before the first one between from and to, or
-// the last of all if none is, and is before from.
+// lastBefore returns the last block with a wall clock before from, among those that precede the
+// first block between from and to, or among all if none is between.
 func lastBefore(list []reading, from, to int64) []reading {
 	i := slices.IndexFunc(list, func(r reading) bool { return r.at.Wall >= from && r.at.Wall <= to })
 	if i < 0 {
@@ -199,10 +197,10 @@ func lastBefore(list []reading, from, to int64) []reading {
 	return nil
 }
 
-// A gatherer puts the values of a metric together, instance by instance.
+// A gatherer collects the values of a metric, instance by instance.
 type gatherer struct {
 	sel   *store.Selection
-	runs  []gathered // with room of earlier ones
+	runs  []gathered // reused from metric to metric
 	place map[*row]int
 	asked map[*row]bool
 }
@@ -212,7 +210,7 @@ type gathered struct {
 	row *row
 }
 
-// gather collects the runs of one metric, in order: it returns as many as there are.
+// gather collects the runs of one metric, in order.
 func (g *gatherer) gather(p *plan, name string) []gathered {
 	n := 0
 	streams := p.streams[name]
@@ -244,8 +242,7 @@ func (g *gatherer) gather(p *plan, name string) []gathered {
 	return g.runs[:n]
 }
 
-// group brings the runs of the same instance together, in the order in which
-// instances came first.
+// group sorts the runs by instance, in the order in which instances first came.
 func (g *gatherer) group(n int) {
 	first := make(map[*row]int)
 	for i := range g.runs[:n] {
@@ -256,7 +253,7 @@ func (g *gatherer) group(n int) {
 	slices.SortStableFunc(g.runs[:n], func(x, y gathered) int { return cmp.Compare(first[x.row], first[y.row]) })
 }
 
-// begin makes run i one of an instance that holds nothing yet.
+// begin makes run i an empty run of an instance.
 func (g *gatherer) begin(i int, p *plan, s *stream, w *row) {
 	if i == len(g.runs) {
 		g.runs = append(g.runs, gathered{})
@@ -269,7 +266,7 @@ func (g *gatherer) begin(i int, p *plan, s *stream, w *row) {
 	r.Wall, r.Cont, r.Bits, r.Words, r.Miss = r.Wall[:0], r.Cont[:0], r.Bits[:0], nil, nil
 }
 
-// add adds the value of a row of a block.
+// add adds the value in row k of a block.
 func (r *gathered) add(typ metric.Type, b *reading, k int) {
 	col := &b.cols[b.col]
 	bits, why := col.Bits[k], metric.Present
@@ -297,7 +294,7 @@ func (r *gathered) add(typ metric.Type, b *reading, k int) {
 	}
 }
 
-// wants asks the selection about an instance, once.
+// wants reports whether the selection wants an instance. It asks sel.Instance once for each.
 func (g *gatherer) wants(indom string, w *row) bool {
 	if g.sel.Keys != nil && !slices.Contains(g.sel.Keys, w.Key) {
 		return false

@@ -102,8 +102,8 @@ func (w *Writer) committer() {
 	}
 }
 
-// syncDelay is how long after a write the syncer waits for others that belong
-// to the same instant: their writes must not meet the sync.
+// syncDelay is how long after a write the syncer waits for other writes of the same instant, so
+// that they do not meet the sync.
 const syncDelay = 20 * time.Millisecond
 
 // syncer makes the journal safe from a crash of the kernel once per interval in which it was

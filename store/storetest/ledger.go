@@ -7,7 +7,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Ledger is what went in, cell by cell, in the plainest form.
+// A Ledger records the values that went in, cell by cell, in the plainest form.
 type Ledger map[string][]string
 
 // Add notes the cells of a tick.
@@ -56,7 +56,7 @@ func (l Ledger) Compare(t testing.TB, want Ledger) {
 	}
 }
 
-// Name notes what an instance is called.
+// Name notes the name of an instance.
 func (l Ledger) Name(indom, key, name string, labels []metric.Label) {
 	k := indom + "/" + key + "/name"
 	v := fmt.Sprint(name, labels)

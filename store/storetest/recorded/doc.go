@@ -1,3 +1,3 @@
-// Package recorded makes recordings of a storetest.Machine with a real Writer,
-// for the tests of those who read them.
+// Package recorded makes recordings of a storetest.Machine with a real Writer, for tests of the
+// packages that read them.
 package recorded

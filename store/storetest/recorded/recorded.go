@@ -13,8 +13,8 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// ProofOptions are the options of a writer of the machine with this seed. Seals
-// are frequent, so that everything is broken in every state.
+// ProofOptions are the options of a writer for the machine with this seed. Seals are frequent,
+// so that everything is broken in every state.
 func ProofOptions(dir string, seed uint64, now func() metric.Stamp) recording.Options {
 	m := storetest.NewMachine(seed)
 	return recording.Options{
@@ -67,7 +67,7 @@ func record(t *testing.T, left string, seed uint64, list []proof.Item) {
 	if w.Status().Commits == commits {
 		t.Fatal("the archive has no chunks, only a journal")
 	}
-	// What lies there when nothing moves is what a kill would leave.
+	// The files at rest are what a kill would leave.
 	synctest.Wait()
 	if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
