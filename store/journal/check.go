@@ -6,10 +6,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// maxTexts bounds the text that one record may bring.
+// maxTexts limits the text in one record.
 const maxTexts = 1 << 25
 
-// check refuses a tick that cannot be coded, before anything of it is.
+// check refuses a tick that cannot be coded, before any of it is coded.
 func check(t *metric.Tick) error {
 	if t.Class >= metric.NumClasses {
 		return fmt.Errorf("tick of unknown class %d", t.Class)

@@ -2,11 +2,10 @@ package journal
 
 import "math/bits"
 
-// A coder is a binary arithmetic coder that runs in either direction. Every
-// model in this package is written once, as a method that takes the value to
-// be coded and returns the value that was coded: when encoding they are the
-// same, when decoding the argument is ignored. Encoder and decoder can
-// therefore not drift apart.
+// A coder is a binary arithmetic coder that runs in either direction. Every model in this
+// package is written once, as a method that takes the value to code and returns the coded value:
+// when encoding they are the same, when decoding the argument is ignored. Encoder and decoder
+// can therefore not drift apart.
 //
 // The arithmetic is carryless on 32 bits with probabilities of 16 bits, all
 // in integers, so that every machine computes the same.
@@ -15,12 +14,12 @@ type coder struct {
 	lo, hi uint32
 	// buf is the output when encoding, the input when decoding.
 	buf []byte
-	// Decoding only: the window into the code, the next input byte, and how
-	// many bytes past the end have been asked for.
+	// Decoding only: the window into the code, the next input byte, and how many bytes past the
+	// end have been read.
 	code    uint32
 	pos     int
 	overrun int
-	fed     int // bytes that were given to decode, of all records
+	fed     int // bytes given to decode, over all records
 }
 
 // maxOverrun is how far past the end of its input a decoder of sound input
@@ -32,9 +31,8 @@ func (c *coder) startEncoding(out []byte) {
 	c.lo, c.hi, c.buf, c.overrun = 0, ^uint32(0), out, 0
 }
 
-// finishEncoding writes as few bytes as tell the last interval from all
-// others, given that the decoder reads zeros past the end, and returns the
-// whole output.
+// finishEncoding writes as few bytes as distinguish the last interval from all others, given
+// that the decoder reads zeros past the end, and returns the whole output.
 func (c *coder) finishEncoding() []byte {
 	settled := len(c.buf)
 	if c.lo != 0 {
@@ -77,11 +75,11 @@ func (c *coder) next() uint32 {
 	return 0
 }
 
-// bad reports that the decoder has left its input behind: what it returns
-// from now on means nothing.
+// bad reports that the decoder has read past its input: what it returns from now on means
+// nothing.
 func (c *coder) bad() bool { return c.overrun > maxOverrun }
 
-// fail makes the coder bad: it was given what no encoder writes.
+// fail makes the coder bad: its input is nothing that an encoder writes.
 func (c *coder) fail() { c.overrun = maxOverrun + 1 }
 
 // code1 codes bit y, whose probability to be 1 is p/65536, 0 < p < 65536.
@@ -95,11 +93,10 @@ func (c *coder) code1(p uint32, y int) int {
 	return 0
 }
 
-// at is where the code stands in the interval: below its middle for a 1. When
-// encoding it is wherever y wants it, so that both directions take the same two
-// ways. Those are apart, with a branch before them, because the processor then
-// foretells the bit and goes on with the next one; a bit that is computed would
-// have to be waited for.
+// at returns the position of the code in the interval: below the middle for a 1. When encoding,
+// y decides it, so that both directions take the same two paths. These are separate, with a
+// branch before them, because the processor then predicts the bit and goes on with the next one;
+// it would have to wait for a computed bit.
 func (c *coder) at(y int) uint32 {
 	if c.dec {
 		return c.code
@@ -110,7 +107,7 @@ func (c *coder) at(y int) uint32 {
 	return c.hi
 }
 
-// below takes the lower part of the interval, which is a 1, above the upper one.
+// below takes the lower part of the interval, which is a 1; above takes the upper part.
 func (c *coder) below(mid uint32) {
 	if c.hi = mid; (c.lo^mid)&0xff000000 == 0 {
 		c.shift()
@@ -123,8 +120,8 @@ func (c *coder) above(mid uint32) {
 	}
 }
 
-// shift passes the bytes that are settled. It is called for one bit in many, and
-// would keep what calls it from being inlined.
+// shift passes the bytes that are settled. It is called for one bit in many, and inlined it
+// would keep its callers from being inlined.
 //
 //go:noinline
 func (c *coder) shift() {
@@ -148,8 +145,8 @@ func (c *coder) raw(n int, v uint64) uint64 {
 	return out
 }
 
-// A prob is an adaptive probability: 22 bits of it, and in the low 10 bits how
-// often it has been used, so that it learns fast while it is young.
+// A prob is an adaptive probability: 22 bits of it, and in the low 10 bits how often it has been
+// used, so that it learns fast while it is young.
 type prob uint32
 
 const (
@@ -158,8 +155,8 @@ const (
 	probLimit = 127
 )
 
-// learn says, by how often a prob has been used, how fast it learns and what it
-// counts on by.
+// learn holds, by how often a prob has been used, its learning rate and what is added to its
+// count.
 var learn [probLimit + 1]struct {
 	rate int64
 	used prob
@@ -180,7 +177,7 @@ func freshProbs(ps []prob) {
 	}
 }
 
-// one is what p becomes when a 1 has been coded, zero when a 0.
+// one returns p after a coded 1, zero after a 0.
 func (p prob) one() prob  { return p.toward(1<<22 - 1) }
 func (p prob) zero() prob { return p.toward(0) }
 
@@ -189,7 +186,7 @@ func (p prob) toward(end int64) prob {
 	return p + prob((end-int64(p>>10))*l.rate>>16)<<10 + l.used
 }
 
-// p16 is p in 16 bits, never 0 and never 65536.
+// p16 returns p in 16 bits, never 0 and never 65536.
 func (p prob) p16() uint32 {
 	v := uint32(p) >> 16
 	if v < 24 {
@@ -215,9 +212,9 @@ func (c *coder) bit(p *prob, y int) int {
 	return 0
 }
 
-// bits codes the low n bits of v, high bit first, each under the model of its place.
-// They are mostly noise, of which the processor foretells every other bit wrongly
-// and goes back; so when decoding they are computed.
+// bits codes the low n bits of v, high bit first, each under the model of its place. They are
+// mostly noise: the processor would mispredict every other one and have to go back, so when
+// decoding they are computed without a branch.
 func (c *coder) bits(ps *[64]prob, n int, v uint64) (out uint64) {
 	if !c.dec {
 		for i := n - 1; i >= 0; i-- {
@@ -229,7 +226,7 @@ func (c *coder) bits(ps *[64]prob, n int, v uint64) (out uint64) {
 	for i := n - 1; i >= 0; i-- {
 		p := ps[i&63]
 		mid := lo + uint32(uint64(hi-lo)*uint64(p.p16())>>16)
-		zero := uint32((int64(mid) - int64(code)) >> 63) // all bits of it, or none
+		zero := uint32((int64(mid) - int64(code)) >> 63) // all ones, or zero
 		ps[i&63] = p.toward(int64((1<<22 - 1) &^ zero))
 		hi = hi&zero | mid&^zero
 		lo = lo&^zero | (mid+1)&zero
@@ -244,8 +241,8 @@ func (c *coder) bits(ps *[64]prob, n int, v uint64) (out uint64) {
 	return out
 }
 
-// tree codes the low n bits of v, high bit first, under a tree of models that
-// has at least 1<<n members.
+// tree codes the low n bits of v, high bit first, under a tree of models that has at least 1<<n
+// members.
 func (c *coder) tree(ps []prob, n int, v uint64) uint64 {
 	node := uint64(1)
 	for i := n - 1; i >= 0; i-- {
@@ -261,8 +258,8 @@ var logistic = [33]int32{
 }
 
 var (
-	squashed  [4096]uint16 // of x+2048, in 16 bits
-	stretched [4096]int16  // of a probability in 12 bits
+	squashed  [4096]uint16 // by x+2048, in 16 bits
+	stretched [4096]int16  // by a probability in 12 bits
 )
 
 func init() {
@@ -281,7 +278,7 @@ func init() {
 	}
 }
 
-// A mixer weighs what several models say about the same bit.
+// A mixer weighs the predictions of several models for the same bit.
 type mixer [3]int32
 
 var freshMixer = mixer{1 << 15, 1 << 15, 1 << 15}
@@ -312,7 +309,7 @@ func (c *coder) bit3(m *mixer, p0, p1, p2 *prob, y int) int {
 	return 0
 }
 
-// learn moves the weights by how far what was said was from the truth.
+// learn moves the weights according to the error of the prediction.
 func (m *mixer) learn(s0, s1, s2, err int32) {
 	m[0] += (s0*err + 1<<15) >> 16
 	m[1] += (s1*err + 1<<15) >> 16
@@ -321,8 +318,8 @@ func (m *mixer) learn(s0, s1, s2, err int32) {
 
 const mixRate = 10
 
-// A number is the model of an integer that is usually small: its length in
-// bits is modelled, and the two bits after its leading one.
+// A number is the model of an integer that is usually small: it models the integer's length in
+// bits, and the two bits after its leading one.
 type number struct {
 	length [128]prob
 	top    [65][4]prob
@@ -358,8 +355,7 @@ func (c *coder) unsigned(n *number, v uint64) uint64 {
 	return out<<rest | c.raw(rest, v)
 }
 
-// count codes how many of something follow, of which there may be limit. More
-// make the coder bad, and are none.
+// count codes a count of at most limit. A larger one makes the coder bad and is returned as 0.
 func (c *coder) count(n *number, v, limit int) int {
 	u := c.unsigned(n, uint64(v))
 	if u > uint64(limit) {

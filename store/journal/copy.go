@@ -9,13 +9,13 @@ import (
 	"tachograph/store/varint"
 )
 
-// A Copy is what an earlier generation of the same journal holds, in a form that
-// need not be decoded record by record: chunks and batches of events. Whoever
-// finds one may leave that generation undecoded; nothing depends on it.
+// A Copy holds the records of an earlier generation of the same journal in a form that need not
+// be decoded record by record: chunks and batches of events. A reader that finds one need not
+// decode that generation; nothing depends on the copy.
 type Copy struct {
-	// From is the last record before those of the copy, To the last of them.
+	// From is the last record before the records of the copy, To is the last of them.
 	From, To uint64
-	// Data is for those who put it there to understand.
+	// Data is the content, in an encoding that its producer and its readers agree on.
 	Data []byte
 }
 
@@ -26,8 +26,8 @@ func (c *Copy) append(out []byte) []byte {
 	return append(out, c.Data...)
 }
 
-// parseCopy reads the body of a record behind its first byte, and returns nil
-// for one that makes no sense. Data is part of body.
+// parseCopy reads the body of a record behind its first byte, and returns nil if it makes no
+// sense. Data is a part of body.
 func parseCopy(body []byte) *Copy {
 	r := varint.Reader{In: body}
 	c := &Copy{From: r.Uvarint(), To: r.Uvarint()}
@@ -41,12 +41,12 @@ func parseCopy(body []byte) *Copy {
 // Copy appends a copy of an earlier generation.
 func (w *Writer) Copy(c *Copy) error { return w.add(c.append(w.body[:0])) }
 
-// copies calls fn with the copies that stand behind the beginning of the file,
-// without decoding anything. They are valid during the call. It returns the last
-// record, if all is sound.
+// copies calls fn with the copies in the rest of the file, without decoding anything. Each is
+// valid during the call. It returns the number of the last record, and whether everything is
+// sound.
 func (r *Reader) copies(fn func(*Copy)) (last uint64, sound bool) {
 	at := Reader{src: r.src, off: r.off, crc: r.crc, buf: r.buf, from: r.from}
-	defer func() { r.buf, r.from = at.buf[:0], 0 }() // r reads again what it had read
+	defer func() { r.buf, r.from = at.buf[:0], 0 }() // r reads this part again
 	for last = r.head.Base; ; last++ {
 		body, size, sum, err := at.frame()
 		if err != nil {
@@ -61,10 +61,9 @@ func (r *Reader) copies(fn func(*Copy)) (last uint64, sound bool) {
 	}
 }
 
-// Copies finds, for each of all the generations of a journal in order, the copy
-// of its records that a later one holds; nil where there is none. Of those that
-// have been read already, that are not whole, and of what the archive holds, none
-// are looked for.
+// Copies finds, for each of all the generations of a journal in order, the copy of its records
+// that a later generation holds; nil if there is none. It looks for no copies of generations
+// that have been read already, that are not whole, or whose records the archive holds.
 func (f *Follower) Copies(all []*Generation) []*Copy {
 	found := make([]*Copy, len(all))
 	ends := make([]uint64, len(all))
@@ -92,8 +91,8 @@ func (f *Follower) Copies(all []*Generation) []*Copy {
 	return found
 }
 
-// Skip takes it that g has been read: its records stand in c, and the last tick
-// among them is of the wall clock last.
+// Skip marks g as read: c holds its records, and the last tick among them has the wall clock
+// last.
 func (g *Generation) Skip(c *Copy, last int64) {
 	g.seq, g.last, g.end, g.over = c.To, last, End{}, true
 }

@@ -6,9 +6,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// define codes a group that appears for the first time in this generation.
-// What is kept of its metrics is what values need to be understood; help and
-// source stand in the archive's catalogue.
+// define codes a group that appears for the first time in this generation. It codes only what is
+// needed to understand the values of its metrics; help and source are in the archive's
+// catalogue.
 func (s *state) define(def *metric.Group) (*group, error) {
 	c := &s.coder
 	if c.dec {
@@ -66,7 +66,7 @@ func (s *state) desc(d *metric.Desc) *metric.Desc {
 	return d
 }
 
-// find returns what this generation knows of in, or nil.
+// find returns this generation's instance for in, or nil.
 func (d *indom) find(in *metric.Instance) *instance {
 	if in == nil {
 		if d.name == metric.NoIndom {
@@ -117,7 +117,7 @@ func (s *state) internOf(d *indom, key string) *metric.Instance {
 	return s.intern(d.name, key)
 }
 
-// describe codes the name and the labels of inst, as in has them.
+// describe codes the name and the labels that in has, for inst.
 func (s *state) describe(d *indom, inst *instance, in *metric.Instance) error {
 	c := &s.coder
 	if c.dec {
@@ -156,7 +156,7 @@ func (s *state) describe(d *indom, inst *instance, in *metric.Instance) error {
 	}
 	inst.rev = in.Rev
 	if c.dec {
-		// One that an earlier generation named is mostly called as it was.
+		// An instance that an earlier generation named mostly has the same name still.
 		if in.Rev == 0 || in.Name != name || !slices.Equal(in.Labels, labels) {
 			in.Name, in.Labels = name, labels
 			in.Rev++

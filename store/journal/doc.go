@@ -1,7 +1,6 @@
-// Package journal keeps what has been recorded since the archive's last
-// commit: a file beside the archive that gets every tick, event and change of
-// catalogue or configuration with one plain write each, so that what was
-// accepted outlives the process whatever kills it.
+// Package journal keeps the records since the archive's last commit: a file beside the archive
+// that gets every tick, event and change of catalogue or configuration with one plain write
+// each, so that what was accepted outlives the process whatever kills it.
 //
 // Such a file is small because each record is coded against all that the file
 // held before: one adaptive model of the whole recording, in which a cell that

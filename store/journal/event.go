@@ -6,8 +6,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// eventModels is what is remembered of events: each kind has its own texts,
-// since those of one kind resemble each other.
+// eventModels is what is remembered of events. Each kind has models of its own, since the texts
+// of one kind resemble each other.
 type eventModels struct {
 	at     stamps
 	kind   *field
@@ -101,7 +101,7 @@ func (s *state) event(ev *metric.Event) *metric.Event {
 
 const maxDescs = 1 << 16
 
-// catalogue codes full descriptions of metrics.
+// catalog codes full descriptions of metrics.
 func (s *state) catalog(ds []*metric.Desc) []*metric.Desc {
 	c := &s.coder
 	m := &s.events
@@ -131,10 +131,9 @@ func (s *state) catalog(ds []*metric.Desc) []*metric.Desc {
 	return out
 }
 
-// configClasses is how many classes a configuration record has intervals of.
-// The number is part of the format: a class that comes to be later has to be
-// recorded in some other way, or an upgraded recorder could not read on in the
-// journal that the one before it has left.
+// configClasses is how many classes have intervals in a configuration record. The number is part
+// of the format: the intervals of later classes must be recorded in some other way, or an
+// upgraded recorder could not continue the journal of its predecessor.
 const configClasses = 8
 
 // config codes a configuration; when decoding, conf is nil.

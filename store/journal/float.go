@@ -6,9 +6,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Most floats that kernels print are decimals of a few places: 0.53 moves by
-// hundredths, though its bits move by millions. Such a value is coded as an
-// integer of thousandths where that gives the same bits back.
+// Most floats that kernels print are decimals of a few places: 0.53 moves by hundredths, though
+// its bits move by millions. Such a value is coded as an integer of thousandths if that gives
+// the same bits back.
 const decimals = 1000
 
 // thousandths returns v as a whole number of thousandths, if it is one.
@@ -35,7 +35,7 @@ func fromThousandths(t metric.Type, k int64) uint64 {
 	return math.Float64bits(f)
 }
 
-// float codes the new value v of the cell of floats at a place.
+// float codes the new value v of a cell of floats, at a place.
 func (s *state) float(m *column, k *motion, at place, v uint64, beside uint8) uint64 {
 	c, t := &s.coder, m.typ
 	var d int64

@@ -10,28 +10,26 @@ import (
 	"tachograph/store/fault"
 )
 
-// A Follower reads the files of one archive's journal, its generations, for
-// everybody who does: the recorder that takes over what an earlier run left,
-// readers beside a recorder, verify and repair. What they differ in is said by
-// its fields.
+// A Follower reads the files of one archive's journal, its generations. The recorder that takes
+// over after an earlier run uses it, and so do readers beside a recorder, verify and repair. Its
+// fields hold the differences between these.
 //
-// Who wants the generations in order calls Follow for one after the other.
-// Since they stand alone, who wants them side by side calls Read for all of
-// them, also again for news, and then Missing for one after the other.
+// To read the generations in order, call Follow for one after the other. Each generation can be
+// read alone: to read them side by side, call Read for all of them, again for later records, and
+// then Missing for one after the other.
 type Follower struct {
-	// Archive is the ID of the archive. If that is not known, the first
-	// generation says it.
+	// Archive is the ID of the archive. If it is empty, the first generation sets it.
 	Archive string
-	// Seq is the last record that the archive holds, then the last one that
-	// there is. Counted says that it is known.
+	// Seq is the last record that the archive holds, later the last one that there is. Counted
+	// means that Seq is known.
 	Seq     uint64
 	Counted bool
-	// Last is the wall clock of the last tick of the archive, then of all there
-	// are; 0 if it is not known.
+	// Last is the wall clock of the archive's last tick, later of the last tick of all; 0 if it
+	// is not known.
 	Last int64
-	// First is the first generation that the archive knows to be needed. That
-	// one and those behind it had their beginning before they had their name.
-	// Archives of early writers know of none, and it is 0.
+	// First is the first generation that the archive says is needed. The files of that one and
+	// of the later ones got their beginning before their name. Archives of early writers do not
+	// say, and it is 0.
 	First uint64
 	// All says that records which the archive holds are wanted as well.
 	All bool
@@ -43,7 +41,7 @@ type Follower struct {
 type Generation struct {
 	File   File
 	Number uint64
-	// Old says that another generation follows, and nobody adds to this one.
+	// Old means that another generation follows, so this one no longer grows.
 	Old bool
 	// Intern makes instances, see NewDecoder; it may be nil.
 	Intern func(indom, key string) *metric.Instance
@@ -52,11 +50,11 @@ type Generation struct {
 	seq    uint64  // the last record that was read
 	last   int64   // wall clock of the last tick that was read
 	end    End
-	still  int  // how many times there was nothing new
-	over   bool // nothing more can be read, come what may
+	still  int  // how many times in a row nothing was new
+	over   bool // nothing more can be read, whatever happens
 }
 
-// Header is the generation's, if its beginning could be read.
+// Header returns the generation's header, if its beginning could be read.
 func (g *Generation) Header() (head Header, ok bool) {
 	if g.reader == nil {
 		return head, false
@@ -64,10 +62,10 @@ func (g *Generation) Header() (head Header, ok bool) {
 	return g.reader.Header(), true
 }
 
-// A File is what generations are read from.
+// A File is the file of a generation.
 type File interface {
 	io.ReaderAt
-	// Size is the current length in bytes.
+	// Size returns the current length in bytes.
 	Size() (int64, error)
 }
 
@@ -75,34 +73,34 @@ type File interface {
 type Verdict uint8
 
 const (
-	// Whole: with its last record.
+	// Whole: it ends with its last record.
 	Whole Verdict = iota
-	// CutShort: with the beginning of a record, as a crash leaves it. That one
-	// was never accepted.
+	// CutShort: it ends with the beginning of a record, as after a crash. That record was never
+	// accepted.
 	CutShort
-	// Damaged: with bytes that hold no record, or none that can be read.
+	// Damaged: it ends with bytes that hold no record, or none that can be read.
 	Damaged
-	// Headless: its beginning is lost, and so is all that stood behind it.
+	// Headless: its beginning is lost, and so is everything behind that.
 	Headless
 	// Emptied: it has lost everything.
 	Emptied
-	// Foreign: it is another archive's, or not for this program to read.
+	// Foreign: it belongs to another archive, or this program cannot read its format.
 	Foreign
 )
 
-// An End is what stands behind the last sound record of a generation: Rest
-// bytes from byte At on. Err says so, and is nil of a whole one.
+// An End describes what follows the last sound record of a generation: Rest bytes from byte At
+// on. Err describes the problem, and is nil for a whole generation.
 type End struct {
 	Verdict  Verdict
 	At, Rest int64
 	Err      error
 }
 
-// A Hole is records that are missing before a generation.
+// A Hole is a run of records that are missing before a generation.
 type Hole struct {
 	Records uint64
-	// From is the wall clock of the last tick before it, To when the
-	// generation behind it began.
+	// From is the wall clock of the last tick before the hole, To is when the generation behind
+	// it began.
 	From int64
 	To   metric.Stamp
 }
@@ -111,8 +109,8 @@ func (h *Hole) Error() string {
 	return fmt.Sprintf("the %d records before it are missing, %s", h.Records, fault.Stretch(h.From, h.To.Wall))
 }
 
-// Follow hands the records of the next generation in order to take, each once,
-// valid during the call. Before the first, lost is told what is missing.
+// Follow passes the records of the next generation in order to take, each once, valid during the
+// call. Before the first, it calls lost if records are missing.
 func (f *Follower) Follow(g *Generation, take func(*Record), lost func(*Hole)) End {
 	pass := func() {
 		if hole := f.Missing(g); hole != nil {
@@ -127,8 +125,8 @@ func (f *Follower) Follow(g *Generation, take func(*Record), lost func(*Hole)) E
 	return end
 }
 
-// Missing returns the records that are missing between the generation before g,
-// or the archive, and g; nil if none are.
+// Missing returns the records that are missing between the generation before g, or the archive,
+// and g; nil if none are.
 func (f *Follower) Missing(g *Generation) *Hole {
 	head, ok := g.Header()
 	if !ok {
@@ -146,16 +144,14 @@ func (f *Follower) Missing(g *Generation) *Hole {
 	return hole
 }
 
-// Of what stands behind the last record of a live journal, nothing is said
-// before it has stood still for so many looks: it may be a record that is just
-// being written.
+// Bytes behind the last record of a live journal are judged only after they have stayed the same
+// for so many looks: they may be a record that is just being written.
 const (
 	looks     = 3
 	lookAgain = time.Millisecond
 )
 
-// Read hands to take the records of g that are new, and says what stands behind
-// them.
+// Read passes the new records of g to take, and returns what follows them.
 func (f *Follower) Read(g *Generation, take func(*Record)) End {
 	for !g.over {
 		was := g.end
@@ -173,14 +169,14 @@ func (f *Follower) Read(g *Generation, take func(*Record)) End {
 
 func (f *Follower) read(g *Generation, take func(*Record)) (end End) {
 	if g.Number > 0 && g.Number < f.First && !f.All {
-		g.over = true // the archive holds all of it, and its file may be used again
+		g.over = true // the archive holds all of it, and its file may be in use again
 		return End{}
 	}
 	return f.judge(g, fault.Contain(func() error { return f.records(g, take) }))
 }
 
-// judge says what stands behind the records of g that have been read, of which err,
-// if it is not nil, stopped the reading.
+// judge returns what follows the records of g that have been read. err, if it is not nil, is the
+// error that stopped the reading.
 func (f *Follower) judge(g *Generation, err error) (end End) {
 	size, e := g.File.Size()
 	if err == nil {
@@ -226,10 +222,9 @@ func (f *Follower) open(g *Generation) error {
 	return nil
 }
 
-// Next returns the next record of g that the archive does not hold, valid until the
-// next call, and io.EOF where there is none yet. It does not ask what stands there:
-// that costs more than reading does, and Read says it. After another error nothing
-// more can be read of g.
+// Next returns the next record of g that the archive does not hold, valid until the next call,
+// and io.EOF if there is none yet. It does not examine the bytes that follow, because that costs
+// more than reading does; Read does. After another error nothing more can be read from g.
 func (f *Follower) Next(g *Generation) (rec *Record, err error) {
 	if g.over {
 		return nil, io.EOF
@@ -260,8 +255,8 @@ func (f *Follower) records(g *Generation, take func(*Record)) error {
 	}
 }
 
-// next returns the next record that is wanted, and io.EOF where there is none, or
-// where the beginning of g is not there yet.
+// next returns the next record that is not in the archive, or any if f.All is set, and io.EOF if
+// there is none, or if g has no beginning yet.
 func (f *Follower) next(g *Generation) (*Record, error) {
 	if g.reader == nil {
 		if err := f.open(g); err != nil {

@@ -10,11 +10,10 @@ import (
 	"tachograph/store/varint"
 )
 
-// A journal file is a magic number, a header frame and record frames. A frame
-// is the length of its body (an unsigned LEB128 number, at least 1), the body,
-// and a CRC-32C in four bytes, low byte first. The checksum of a frame goes on
-// from that of the frame before, so that a frame is sound only behind its
-// true predecessors.
+// A journal file is a magic number, a header frame and record frames. A frame is the length of
+// its body (an unsigned LEB128 number, at least 1), the body, and a CRC-32C in four bytes, low
+// byte first. The checksum of a frame continues the one of the frame before, so that a frame is
+// sound only behind its true predecessors.
 const (
 	magic    = "TACHOJN1"
 	crcSize  = 4
@@ -29,7 +28,7 @@ type Header struct {
 	Archive string
 	// Generation counts the archive's journal files from 1.
 	Generation uint64
-	// Base is the sequence number before that of the file's first record.
+	// Base is the sequence number before the file's first record.
 	Base uint64
 	At   metric.Stamp
 }
@@ -37,8 +36,8 @@ type Header struct {
 // headerVersion is the version of the format.
 const headerVersion = 2
 
-// appendMark appends what stands behind the last frame, whose checksum is crc: a
-// zero byte, where the length of another one would be, and that checksum.
+// appendMark appends the mark behind the last frame, whose checksum is crc: a zero byte, where
+// the length of another frame would be, and that checksum.
 func appendMark(out []byte, crc uint32) []byte {
 	return binary.LittleEndian.AppendUint32(append(out, 0), crc)
 }
@@ -46,7 +45,7 @@ func appendMark(out []byte, crc uint32) []byte {
 // MarkSize is the length of a mark.
 const MarkSize = 1 + crcSize
 
-// ErrNotJournal says that a file does not begin as a journal does.
+// ErrNotJournal means that a file does not begin as a journal does.
 var ErrNotJournal = errors.New("not a journal")
 
 func appendHeader(out []byte, h Header) ([]byte, uint32) {
@@ -70,14 +69,14 @@ func appendFrame(out []byte, crc uint32, body []byte) ([]byte, uint32) {
 	return binary.LittleEndian.AppendUint32(out, crc), crc
 }
 
-// errShort says that a frame is not complete in what has been read.
+// errShort means that a frame is longer than what has been read.
 var errShort = errors.New("frame goes on")
 
-// errBadFrame says that what stands where a frame should be is not one.
+// errBadFrame means that there are other bytes where a frame should be.
 var errBadFrame = errors.New("bytes that are no frame")
 
-// cutFrame finds the frame at the start of in, behind one whose checksum is
-// crc. It returns its body, its length in the file and its checksum.
+// cutFrame finds the frame at the start of in, behind a frame whose checksum is crc. It returns
+// the frame's body, its length in the file and its checksum.
 func cutFrame(in []byte, crc uint32) (body []byte, size int, sum uint32, err error) {
 	n, k := binary.Uvarint(in)
 	switch {

@@ -8,26 +8,26 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A late tick is one that is older than a tick of its class that stands before it:
-// of the seconds before a trigger, which nobody knew to be worth recording when they
-// passed. It is coded by a model of its own, beside that of the ticks that come in
-// their order, of which each is foretold by the one before.
+// A late tick is older than a tick of its class that was recorded before it: a tick of the
+// seconds before a trigger, which seemed not worth recording when they passed. It is coded by a
+// model of its own, beside the model of the ticks that come in order, in which each tick
+// predicts the next.
 //
-// It stands in a copy of what no generation holds, so that readers that know nothing
-// of late ticks find one that is of no use to them, and read on.
+// It is written as a copy of records that no generation holds, so that readers that do not know
+// late ticks find a useless copy, and read on.
 
-// lateCopy is how the copy begins that a late tick stands in: behind the last record
-// that there could ever be.
+// lateCopy is the beginning of the copy that holds a late tick: its records are behind the last
+// one that there could ever be.
 var lateCopy = binary.AppendUvarint(binary.AppendUvarint(nil, 1<<63), 1<<63+1)
 
-// lateByte is the first byte of the record of a late tick. That of a copy has no class.
+// lateByte is the first byte of the record of a late tick. For a real copy, the class bits are
+// zero.
 func lateByte(c metric.Class) byte { return byte(KindCopy)<<5 | byte(c) + 1 }
 
-// isLate reports whether a body is that of a late tick.
+// isLate reports whether a body is the body of a late tick.
 func isLate(body []byte) bool { return Kind(body[0]>>5) == KindCopy && body[0]&31 != 0 }
 
-// Late appends the body of a record of t, which comes late, to out; errors as for
-// Tick.
+// Late appends the body of a record of t, a late tick, to out; errors are as for Tick.
 func (e *Encoder) Late(out []byte, t *metric.Tick) ([]byte, error) {
 	if e.brokenLate != nil {
 		return out, e.brokenLate
@@ -50,8 +50,8 @@ func (e *Encoder) Late(out []byte, t *metric.Tick) ([]byte, error) {
 	return s.coder.finishEncoding(), nil
 }
 
-// decodeLate decodes the body of a late tick. Its instances are its own: those of other
-// records may be called otherwise by now.
+// decodeLate decodes the body of a late tick. The tick has instances of its own, because those
+// of other records may have new names by now.
 func (d *Decoder) decodeLate(body []byte, r *Record) error {
 	class, coded := metric.Class(body[0]&31-1), body[1:]
 	if class >= metric.NumClasses {
@@ -76,8 +76,7 @@ func (d *Decoder) decodeLate(body []byte, r *Record) error {
 	return nil
 }
 
-// Late appends t, which is older than a tick of its class that w holds; errors as
-// for Tick.
+// Late appends t, which is older than a tick of its class that w holds; errors are as for Tick.
 func (w *Writer) Late(t *metric.Tick) error {
 	body, err := w.enc.Late(w.body[:0], t)
 	if err != nil {

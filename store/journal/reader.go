@@ -15,21 +15,20 @@ import (
 type Reader struct {
 	src  io.ReaderAt
 	head Header
-	dec  *Decoder // nil until there is something to decode
+	dec  *Decoder // nil until the first record
 	make func(indom, key string) *metric.Instance
 	rec  Record
 	buf  []byte
 	from int // the unread part of buf
-	// stale says that the end was told: more may have been written since buf was read.
+	// stale means that io.EOF was returned: more may have been written since buf was read.
 	stale bool
 	off   int64
 	crc   uint32
 	err   error
 }
 
-// NewReader opens a journal. A file that holds no complete header yet gives
-// io.EOF, and one that is no journal an error that is ErrNotJournal. Instances
-// are made by intern, see NewDecoder.
+// NewReader opens a journal. A file that holds no complete header yet gives io.EOF, and one that
+// is no journal gives ErrNotJournal. intern makes instances, see NewDecoder.
 func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance) (*Reader, error) {
 	r := &Reader{src: src, make: intern}
 	start := make([]byte, len(magic))
@@ -56,15 +55,15 @@ func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance)
 	return r, nil
 }
 
-// Header is the file's.
+// Header returns the file's header.
 func (r *Reader) Header() Header { return r.head }
 
-// Offset is where the next record begins, or one that cannot be decoded.
+// Offset returns where the next record begins, or the one that cannot be decoded.
 func (r *Reader) Offset() int64 { return r.off }
 
-// Next returns the next record, valid until the call after. It returns io.EOF
-// where no further sound record stands: at the end of the file, or where its
-// last write was cut short. The file may have grown when it is called again.
+// Next returns the next record, valid until the call after. It returns io.EOF if no further
+// sound record follows: at the end of the file, or where its last write was cut short. The file
+// may have grown by the next call.
 func (r *Reader) Next() (*Record, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -85,7 +84,7 @@ func (r *Reader) Next() (*Record, error) {
 	return &r.rec, nil
 }
 
-// readAhead is how much is read at a time.
+// readAhead is how many bytes are read at a time.
 const readAhead = 1 << 16
 
 // frame returns the body of the frame at r.off, its length in the file and its
@@ -97,8 +96,8 @@ func (r *Reader) frame() (body []byte, size int, sum uint32, err error) {
 		if err == nil {
 			return body, size, sum, nil
 		}
-		// What looked wrong may have been written since it was read. A mark that
-		// was read behind the last frame is the end, once.
+		// A frame that looks wrong may have been written since buf was read. A mark behind the
+		// last frame is the end, unless buf is stale.
 		if refilled || !r.stale && r.marked(r.buf[r.from:]) {
 			if err == errShort && r.more(size) {
 				continue
@@ -119,15 +118,14 @@ func (r *Reader) marked(in []byte) bool {
 	return len(in) >= MarkSize && string(in[:MarkSize]) == string(appendMark(room[:0], r.crc))
 }
 
-// pass goes on behind the frame at r.off.
+// pass moves past the frame at r.off.
 func (r *Reader) pass(size int, sum uint32) {
 	r.from += size
 	r.off += int64(size)
 	r.crc = sum
 }
 
-// more reads as much as a frame of size needs, and reports whether the file
-// has it.
+// more reads a frame of that size completely, and reports whether the file has so much.
 func (r *Reader) more(size int) bool {
 	return size > len(r.buf)-r.from && r.refill(size) == nil && len(r.buf) >= size
 }
@@ -135,8 +133,8 @@ func (r *Reader) more(size int) bool {
 // refill reads n bytes from r.off, or fewer at the end of the file.
 func (r *Reader) refill(n int) error {
 	if cap(r.buf) < n {
-		// A length that damage made up must not become memory: look whether
-		// the file goes on that far.
+		// A damaged length must not make the reader allocate memory: check first that the file
+		// is that long.
 		if n > readAhead {
 			var one [1]byte
 			if k, err := r.src.ReadAt(one[:], r.off+int64(n)-1); k == 0 {
@@ -156,19 +154,18 @@ func (r *Reader) refill(n int) error {
 	return nil
 }
 
-// sector is what a drive writes whole or not at all.
+// sector is how many bytes a drive writes completely or not at all.
 const sector = 512
 
-// ended reports whether the file goes no further than its last sound record, or
-// says so.
+// ended reports whether the file ends with its last sound record, or a mark says that it does.
 func (r *Reader) ended() bool {
 	var b [MarkSize]byte
 	n, err := r.src.ReadAt(b[:], r.off)
 	return n == 0 && errors.Is(err, io.EOF) || r.marked(b[:n])
 }
 
-// behind says how a file of that size ends, behind the last sound record, and how
-// many bytes of it are to blame.
+// behind returns how a file of that size ends behind the last sound record, and how many bytes
+// there are not sound.
 func (r *Reader) behind(size int64) (v Verdict, rest int64) {
 	if rest = size - r.off; rest <= 0 || r.ended() {
 		return Whole, 0
@@ -184,7 +181,7 @@ func (r *Reader) behind(size int64) (v Verdict, rest int64) {
 	if k > 0 && length > 0 && length <= maxFrame {
 		need = int64(k) + int64(length) + crcSize
 	}
-	// A file system may have made room for what was never written.
+	// A file system may have allocated space that was never written.
 	empty := !slices.ContainsFunc(b, func(c byte) bool { return c != 0 })
 	if need > rest || empty || r.torn(need) {
 		return CutShort, rest
@@ -192,11 +189,11 @@ func (r *Reader) behind(size int64) (v Verdict, rest int64) {
 	return Damaged, rest
 }
 
-// torn reports whether the need bytes behind the last sound record, where no other
-// one and no mark stands, may be what a crash left of one, beside what the file held
-// earlier. Then nothing goes on from it. And since each record is written together
-// with the mark behind it, either its beginning shares no sector with the record
-// before it, or its end stands in another sector than its beginning.
+// torn reports whether the need bytes behind the last sound record, with neither a sound record
+// nor a mark, may be what a crash left of a record, mixed with what the file held earlier. Then
+// no sound frame follows them. And since each record is written together with the mark behind
+// it, either its beginning shares no sector with the record before it, or its end is in another
+// sector than its beginning.
 func (r *Reader) torn(need int64) bool {
 	sum := make([]byte, crcSize)
 	if _, err := r.src.ReadAt(sum, r.off+need-crcSize); err == nil {

@@ -7,18 +7,17 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Kind says what a record is.
+// Kind is the kind of a record.
 type Kind uint8
 
-// The numbers stand in journals: append, never renumber.
+// These numbers are written to journals: append, never renumber.
 const (
 	KindTick Kind = iota
 	KindEvent
 	KindDescribe
 	KindConfig
 	KindCopy
-	// KindLate is a tick that came late. It stands in journals as a copy does, see
-	// Encoder.Late.
+	// KindLate is a late tick. Journals hold it as a copy, see Encoder.Late.
 	KindLate
 	numKinds
 )
@@ -30,8 +29,7 @@ type Config struct {
 	Sync, Seal time.Duration
 }
 
-// Record is one thing that a journal holds. Which field is set depends on
-// Kind.
+// Record is one thing that a journal holds. Which field is set depends on Kind.
 type Record struct {
 	Seq   uint64
 	Kind  Kind
@@ -42,12 +40,12 @@ type Record struct {
 	Copy  *Copy
 }
 
-// An Encoder turns records into the bodies of frames. What it writes depends
-// on all it has written since it was made or Reset.
+// An Encoder turns records into the bodies of frames. Its output depends on everything it has
+// written since it was made or Reset.
 type Encoder struct {
 	s      *state
 	broken error
-	// Of late ticks; late is nil until there is one.
+	// For late ticks; late is nil until there is one.
 	late       *state
 	brokenLate error
 }
@@ -62,13 +60,13 @@ func (e *Encoder) Reset() {
 	e.late, e.brokenLate = nil, nil
 }
 
-// Full reports that the generation holds so much that a new one had better
-// begin: long before a limit is reached, or because nothing can be added.
+// Full reports that a new generation should begin: because the present one is half way to a
+// limit, or because nothing can be added to it.
 func (e *Encoder) Full() bool {
 	return e.broken != nil || e.brokenLate != nil || e.s.full() || e.late != nil && e.late.full()
 }
 
-// full is Full of one model.
+// full is Full for one model.
 func (s *state) full() bool {
 	if s.work > workFree/2 || s.texts.built > builtFree/2 || s.metricsSeen > maxMetrics/2 || len(s.groups) > maxGroups/2 || len(s.strs) > maxStrings/2 {
 		return true
@@ -96,7 +94,7 @@ func (e *Encoder) Tick(out []byte, t *metric.Tick) ([]byte, error) {
 	}
 	s.coder.startEncoding(append(out, byte(KindTick)<<5|byte(t.Class)))
 	if err := s.tick(t.Class, t); err != nil {
-		// The model knows half a tick, so nothing can follow.
+		// The model has seen half a tick, so nothing can follow.
 		e.broken = fmt.Errorf("a tick of class %s could not be coded", t.Class)
 		return out, e.broken
 	}
@@ -132,13 +130,13 @@ type Decoder struct {
 	s    *state
 	tick metric.Tick
 	err  error
-	// Of late ticks; late is nil until there is one.
+	// For late ticks; late is nil until there is one.
 	late     *state
 	lateTick metric.Tick
 }
 
-// NewDecoder makes a decoder at the beginning of a generation. Instances are
-// made by intern, which may return nil to have a new one made; it may be nil.
+// NewDecoder makes a decoder at the beginning of a generation. It gets instances from intern,
+// which may return nil to have a new one made; intern may be nil.
 func NewDecoder(intern func(indom, key string) *metric.Instance) *Decoder {
 	d := &Decoder{s: newState()}
 	d.s.intern = intern

@@ -7,14 +7,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// How a block's list of rows relates to that of the group's last block.
+// How a block's list of rows relates to the list of the group's last block.
 const (
 	rowsSame   = iota
-	rowsEdited // some left, some came, the others stand in the same order
+	rowsEdited // some left, some came, the others are in the same order
 	rowsListed // anything else
 )
 
-// rowList codes which instances b holds and leaves them in g.rows.
+// rowList codes which instances b holds, and leaves them in g.rows.
 func (s *state) rowList(g *group, b *metric.Block) error {
 	c := &s.coder
 	how := rowsSame
@@ -42,7 +42,7 @@ func (s *state) rowList(g *group, b *metric.Block) error {
 	return s.renames(g, b.Rows)
 }
 
-// is reports whether r holds in.
+// is reports whether r is the row of in.
 func (r *row) is(in *metric.Instance) bool {
 	if in == nil || r.inst.none {
 		return in == nil && r.inst.none
@@ -50,14 +50,13 @@ func (r *row) is(in *metric.Instance) bool {
 	return r.inst.id == in.ID && r.inst.key == in.Key
 }
 
-// movedShare is the share of rows, as its inverse, that may move before all are
-// listed.
+// movedShare is the share of rows, as its inverse, that may move before all are listed.
 const movedShare = 16
 
-// compareRows finds out how the rows of a block relate to g's, marks the rows
-// that left and lists in s.came the instances that are new among them. A few rows
-// that stand elsewhere than before, as the last ones of processes that have ended
-// do, leave and come again: that costs less than to list all.
+// compareRows finds how the rows of a block relate to g's, marks the rows that left, and lists
+// the new instances in s.came. A few rows may be in other places than before, such as the last
+// rows of processes that have ended. They leave and come again, which costs less than listing
+// all rows.
 func (s *state) compareRows(g *group, now []*metric.Instance) (how int) {
 	how = rowsSame
 	s.came = s.came[:0]
@@ -100,8 +99,8 @@ func (s *state) compareRows(g *group, now []*metric.Instance) (how int) {
 	return how
 }
 
-// prepare compares t with what s remembers, and refuses what could not be
-// coded to its end: after it, nothing that the caller did can go wrong.
+// prepare compares t with the state, and refuses a tick that could not be coded to its end:
+// after prepare, nothing that the caller did can go wrong.
 func (s *state) prepare(t *metric.Tick) error {
 	s.serial++
 	for _, b := range t.Blocks {
@@ -138,8 +137,8 @@ func (s *state) prepare(t *metric.Tick) error {
 	return nil
 }
 
-// editRows codes the rows that left, each with the chance of its age, and
-// those that came, by their distance from the end of the list.
+// editRows codes the rows that left, each with the probability for its age, and the rows that
+// came, by their distance from the end of the list.
 func (s *state) editRows(g *group, now []*metric.Instance) error {
 	c := &s.coder
 	kept := g.newRows[:0]
@@ -158,12 +157,12 @@ func (s *state) editRows(g *group, now []*metric.Instance) error {
 	if n = c.count(&g.inserted, n, maxRows); c.bad() {
 		return errCorrupt
 	}
-	// The list is put together in the place of the old one: old rows are in
-	// kept, so g.rows may be overwritten.
+	// The new list is built in place of the old one: the old rows are in kept, so g.rows may be
+	// overwritten.
 	out := g.rows[:0]
 	at, behind := 0, len(kept)
 	for j := range n {
-		// How many of the kept rows still stand behind the new one.
+		// behind is how many of the kept rows come after the new one.
 		was := behind
 		if !c.dec {
 			for at < len(kept) && kept[at].is(now[len(out)]) {
@@ -213,7 +212,7 @@ func (s *state) comer(g *group, in *metric.Instance) (*row, error) {
 	return s.newRow(g, inst), nil
 }
 
-// room reports whether there may be another row.
+// room reports whether another row is allowed.
 func (s *state) room() bool {
 	return s.cells <= maxCells && (!s.coder.dec || s.cells <= cellsFree+s.coder.fed*cellsPerByte)
 }
@@ -265,8 +264,8 @@ func (s *state) listRows(g *group, now []*metric.Instance) error {
 	return nil
 }
 
-// instance codes one instance of g's domain: one that is known by its place,
-// a new one by its definition.
+// instance codes one instance of g's domain: a known one by its place, a new one by its
+// definition.
 func (s *state) instance(g *group, in *metric.Instance) (*instance, error) {
 	c := &s.coder
 	d := g.indom
@@ -293,7 +292,7 @@ func (s *state) instance(g *group, in *metric.Instance) (*instance, error) {
 	return inst, err
 }
 
-// renames codes the instances of b that are called otherwise than before.
+// renames codes the instances whose names or labels have changed.
 func (s *state) renames(g *group, now []*metric.Instance) error {
 	c := &s.coder
 	n := 0

@@ -2,9 +2,8 @@ package journal
 
 import "tachograph/sample/metric"
 
-// startBlock prepares b for the rows of g, which have just been decoded. Where they
-// are those of the block before, that still stands in b, and only what changes is
-// shown.
+// startBlock prepares b for the rows of g, which have just been decoded. If the rows are the
+// same as in the block before, b still holds that block, and only changes are written into it.
 func (s *state) startBlock(g *group, b *metric.Block) {
 	b.Group = g.g
 	if g.anew = g.anew || len(b.Cols) != len(g.cols); !g.anew {
@@ -29,7 +28,7 @@ func resize[T any](s []T, n int) []T {
 	return make([]T, n, n+n/4)
 }
 
-// endBlock lends b the words that its rows may have added to.
+// endBlock gives b the list of words, to which its rows may have added.
 func (s *state) endBlock(g *group, b *metric.Block) {
 	if !g.words {
 		return

@@ -6,13 +6,12 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Limits on what one generation may hold. They are far above what a machine
-// has; they exist so that a damaged journal cannot make its reader allocate
-// without end.
+// Limits on what one generation may hold. They are far above what a machine has; they exist so
+// that a damaged journal cannot make its reader allocate without end.
 const (
 	maxGroups    = 1 << 12
 	maxColumns   = 1 << 12
-	maxMetrics   = 1 << 15 // of all groups
+	maxMetrics   = 1 << 15 // over all groups
 	maxInstances = 1 << 20
 	maxRows      = 1 << 18
 	maxCells     = 1 << 22
@@ -21,12 +20,12 @@ const (
 	maxBlocks    = 1 << 10
 )
 
-// A byte of a journal can say very much, because what was expected costs next
-// to nothing. These bound what a generation may come to beside its length: so
-// much in any case, and so much more for each byte. An encoder that is half way
-// there is Full, so that no decoder of what it writes meets them.
+// A byte of a journal can stand for very much, because expected values cost next to nothing.
+// These constants limit what a generation may decode to, relative to its length: so much in any
+// case, and so much more for each byte. An encoder that is half way there is Full, so that no
+// decoder of its output reaches the limits.
 const (
-	builtFree        = 32 << 20 // bytes of texts, and labels and models by about their size
+	builtFree        = 32 << 20 // bytes of texts, and of labels and models, by about their size
 	builtPerByte     = 64
 	cellsFree        = 1 << 19
 	cellsPerByte     = 256
@@ -42,12 +41,12 @@ const (
 // motion is how a cell, which is one metric of one instance, has changed so far.
 type motion struct {
 	delta int64  // last change
-	twin  place  // of a cell that has changed in proportion in the same tick
+	twin  place  // a cell that has changed in proportion in the same tick
 	own   prob   // that it changes
 	again prob   // that it changes by the same amount as before
 	like  prob   // that it changes like its twin
-	tick  uint32 // when it changed last: state.ticks
-	ratio int8   // how it changes when its twin does: see ratios
+	tick  uint32 // when it changed last, as state.ticks
+	ratio int8   // the ratio of its change to its twin's: see the ratios
 	hist  uint8  // whether it changed in the last 8 ticks
 	class uint8  // length in bits of the last change
 }
@@ -55,7 +54,7 @@ type motion struct {
 // still is the motion of a cell that has not changed.
 var still = motion{own: freshProb, again: freshProb, like: freshProb}
 
-// A place says which cell is meant: a row and a column. The zero place is no cell.
+// A place identifies a cell by its row and column. The zero place is no cell.
 type place struct {
 	row *row
 	col uint16
@@ -69,16 +68,16 @@ func (p place) motion() *motion {
 	return &p.row.moves[p.col]
 }
 
-// row is one instance of a group: of each cell the value, why it is absent, and its motion.
-// Most processes of a machine sleep, and a motion takes three times the room of the other
-// two: a row has motions only once a cell of it has changed.
+// row is one instance of a group: for each cell the value, the reason why it is absent, and its
+// motion. Most processes of a machine sleep, and a motion takes three times the memory of the
+// other two: a row has motions only once a cell of it has changed.
 type row struct {
 	inst  *instance
-	vals  []uint64 // last present values; of strings their places in state.strs
+	vals  []uint64 // last present values; for strings their places in state.strs
 	miss  []uint16 // places in state.reasons
 	moves []motion // nil: no cell has changed since the row was new
 	first []twin   // the twins that cells got when the row was new
-	spare []motion // to use again
+	spare []motion // to be reused
 	own   prob     // that any cell changes
 	age   uint32
 	hist  uint8
@@ -86,7 +85,7 @@ type row struct {
 	pos   int32
 }
 
-// A twin says which cell the one in column of took for its twin, and in what ratio it follows.
+// A twin says that the cell in column of follows the cell in row and col, in a ratio.
 type twin struct {
 	row     *row
 	col, of uint16
@@ -110,9 +109,9 @@ func (r *row) stir() []motion {
 	return r.moves
 }
 
-// column is what is known of the changes of one metric of a group, over all
-// its instances. What a change needs stands together in lines of the processor's
-// cache, of 64 bytes: a tick comes after a second in which others used that.
+// column is what is known of the changes of one metric of a group, over all its instances. The
+// fields that a change needs are together in cache lines of the processor, of 64 bytes: other
+// programs have used the cache in the second since the last tick.
 type column struct {
 	changed [2][16]prob // by the previous column and the cell's history
 
@@ -122,7 +121,7 @@ type column struct {
 	decimal prob
 	like    prob
 	sign    [3]prob
-	fresh   [2]prob // in a new row: differs from the last new row's
+	fresh   [2]prob // in a new row: whether the cell differs from the last new row's
 	birth   uint64
 	typ     metric.Type
 	lastLen uint8
@@ -130,13 +129,13 @@ type column struct {
 	_       [10]byte
 
 	class  [64]prob
-	follow [8][6]prob // upper bits, beside those of the last change
+	follow [8][6]prob // upper bits, by those of the last change
 	low    [64]prob
 }
 
-// touch reads something of each line of m that a small change needs, so that the
-// memory brings them at once, while the cell before is coded, and not one after the
-// other as they are come to. What it returns must be kept, or nothing is read.
+// touch reads something of each cache line of m that a small change needs, so that the memory
+// brings them all at once, while the cell before is coded, and not one after the other as they
+// are reached. The result must be kept, or nothing is read.
 func (m *column) touch() prob {
 	return m.changed[0][0] + m.changed[1][0] + m.miss + m.class[0] + m.class[16] + m.class[32] +
 		m.follow[0][0] + m.follow[3][0] + m.follow[6][0] + m.low[0]
@@ -164,7 +163,7 @@ type group struct {
 	indom *indom
 	cols  []column
 	rows  []*row
-	spare []*row // rows to use again
+	spare []*row // rows to be reused
 	rowOf map[*instance]*row
 	next  int // place in indom of the instance that probably appears next
 
@@ -186,25 +185,25 @@ type group struct {
 	sameAt  prob
 	newRows []*row // scratch
 
-	// Encoding only: what prepare found, and when and in which class its block
-	// before was.
+	// Encoding only: the findings of prepare, and the instant and class of the group's last
+	// block.
 	serial uint64
 	how    int
 	fresh  bool
 	before metric.Stamp
 	class  metric.Class
 
-	// Decoding only: what the tick shows, whether all of it is to be shown anew, and
-	// whether any metric is a string.
+	// Decoding only: the block of the tick, whether all of it must be written anew, and whether
+	// any metric is a string.
 	block metric.Block
 	anew  bool
 	words bool
 }
 
-// instance is a member of an indom as this generation numbers them.
+// instance is a member of an indom, numbered by this generation.
 type instance struct {
-	in    *metric.Instance // decoding only: what is coded may end long before the generation
-	none  bool             // it stands for there being none
+	in    *metric.Instance // decoding only: the encoded instance may end long before the generation
+	none  bool             // the row of a group without instances
 	id    uint64
 	key   string
 	rev   uint32
@@ -247,8 +246,8 @@ type class struct {
 	ref    number
 }
 
-// state is all that one direction remembers of a generation. The encoder's
-// and the decoder's are equal after every record.
+// state is everything that one direction remembers of a generation. After every record, the
+// encoder's and the decoder's states are equal.
 type state struct {
 	coder   coder
 	texts   texts
@@ -261,10 +260,9 @@ type state struct {
 	strs    []string
 	str     map[string]uint64
 	cells   int
-	touched prob // of columns
-	// metricsSeen, instances and work count, over the whole generation, the
-	// metrics of groups, the instances of domains, and the rows and cells that
-	// were gone through.
+	touched prob // sum of what touch returned
+	// metricsSeen, instances and work count, over the whole generation, the metrics of groups,
+	// the instances of domains, and the rows and cells that were gone through.
 	metricsSeen, instances, work int
 
 	names    *field // of groups and indoms
@@ -278,7 +276,7 @@ type state struct {
 	strNew   prob
 	strNr    number
 
-	classAfter  [65][64]prob // length of a change by that of the cell's last
+	classAfter  [65][64]prob // length of a change, by that of the cell's last
 	classBeside [65][64]prob // … by that of the cell coded before
 	classMix    [64]mixer
 	top         [65][8]prob
@@ -288,14 +286,14 @@ type state struct {
 
 	ticks   uint32 // counts the ticks of the generation
 	moves   [moveSlots]move
-	newborn motion // of a cell of a row that is new
+	newborn motion // for a cell of a new row
 	likeMix mixer
 	likeAll [numRatios]prob
 
 	events eventModels
 	// Encoding only.
-	still  *Still // of the tick that is coded
-	same   []bool // the rows of the block that is coded, where that is known
+	still  *Still // for the tick that is being coded
+	same   []bool // by row of the block that is being coded, if known: it has not changed
 	serial uint64
 	came   []*metric.Instance
 	seen   map[uint64]struct{}
@@ -311,7 +309,7 @@ func newState() *state {
 	return s
 }
 
-// reset forgets everything: the beginning of a generation.
+// reset forgets everything, for the beginning of a generation.
 func (s *state) reset() {
 	s.texts.spell.reset()
 	s.texts.key = s.texts.key[:0]

@@ -2,13 +2,12 @@ package journal
 
 import "slices"
 
-// Text in a journal is names: of processes, devices, metrics, groups, errors.
-// A text is coded against the previous text of the same field: token by token,
-// where a token is a run of digits or a run of anything else. Numbers are
-// coded as differences ("1234" after "1230"), or as copies of a number of the
-// instance's key ("001234 sh" with key "1234 88231"); other tokens as copies
-// of the reference's token, as words that the field has had lately, or spelled
-// under a model of the last three bytes.
+// Text in a journal is names: of processes, devices, metrics, groups, errors. A text is coded
+// against the previous text of the same field, its reference, token by token; a token is a run
+// of digits or a run of anything else. Numbers are coded as differences ("1234" after "1230"),
+// or as copies of a number in the instance's key ("001234 sh" with key "1234 88231"); other
+// tokens as copies of the reference's token, as recent words of the field, or spelled under a
+// model of the last three bytes.
 
 const (
 	spellBits = 14
@@ -49,8 +48,8 @@ func (c *coder) spell(s *speller, last uint32, b byte) byte {
 	return byte(node)
 }
 
-// spellRun codes text, which must not contain a zero byte, and a zero byte
-// behind it; last is what came before.
+// spellRun codes text, which must not contain a zero byte, and a zero byte behind it; last is
+// the three bytes before.
 func (c *coder) spellRun(s *speller, last uint32, text string, out []byte) []byte {
 	for i := 0; ; i++ {
 		var b byte
@@ -76,14 +75,14 @@ const (
 
 const maxDigits = 18
 
-// token is a piece of a text; num and width are set for runs of digits.
+// token is a piece of a text; num is set for runs of digits.
 type token struct {
 	from, to int
 	digits   bool
 	num      int64
 }
 
-// appendTokens cuts s.
+// appendTokens cuts s into tokens.
 func appendTokens(ts []token, s string) []token {
 	for i := 0; i < len(s); {
 		j := i
@@ -114,8 +113,8 @@ type field struct {
 	refTok []token
 	same   prob
 	plain  prob
-	kind   [3][4]prob // by what the reference has here: nothing, digits, text
-	copied [4]prob    // a number of the key again, by place
+	kind   [3][4]prob // by the reference's token here: none, digits, text
+	copied [4]prob    // whether a number of the key is copied, by place
 	width  number
 	delta  [4]number
 	prefix number
@@ -123,18 +122,18 @@ type field struct {
 	recent words
 }
 
-// words are the last words of a field: on most machines the same few programs
-// come and go, and a byte that is spelled costs eight bits' work.
+// words are the last words of a field: on most machines the same few programs come and go, and a
+// spelled byte costs the work of eight bits.
 type words struct {
 	list  [1 << wordBits]string
-	count int // ever
+	count int // of all words ever added
 	known prob
 	which [1 << wordBits]prob
 }
 
 const (
 	wordBits = 4
-	maxWord  = 64 // bytes, of those that are remembered
+	maxWord  = 64 // bytes of a word that is remembered
 )
 
 func (w *words) reset() {
@@ -143,7 +142,7 @@ func (w *words) reset() {
 	freshProbs(w.which[:])
 }
 
-// find is the place of a word, or -1.
+// find returns the place of a word, or -1.
 func (w *words) find(text string) int { return slices.Index(w.list[:min(w.count, len(w.list))], text) }
 
 func (w *words) add(text string) {
@@ -180,7 +179,7 @@ type texts struct {
 	spell speller
 	tok   []token // of the text being encoded
 	out   []byte
-	built int // bytes of texts, labels and their models that were made
+	built int // bytes of texts, labels and their models made so far
 	// key holds the numbers of the key of the instance being coded.
 	key []int64
 }
@@ -205,7 +204,7 @@ func (c *coder) text(t *texts, f *field, s string) string {
 	return s
 }
 
-// keyOf makes the numbers of key the ones that may be copied.
+// keyOf makes the numbers in key available for copying.
 func (t *texts) keyOf(key string) {
 	t.tok = appendTokens(t.tok[:0], key)
 	t.gather(t.tok)
@@ -220,7 +219,7 @@ func (t *texts) gather(ts []token) {
 	}
 }
 
-// cleanText reports whether s can be coded in tokens: no zero byte.
+// cleanText reports whether s can be coded in tokens: it has no zero byte.
 func cleanText(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] == 0 {
@@ -309,8 +308,8 @@ func (c *coder) tokens(t *texts, f *field, s string) string {
 	return ""
 }
 
-// word codes a run of other bytes: the place of the same run among the last ones,
-// or how much of the reference's it begins with, and the rest byte by byte.
+// word codes a run of other bytes: its place among the last words, or how many bytes it shares
+// with the beginning of the reference's token, and the rest byte by byte.
 func (c *coder) word(t *texts, f *field, text, ref string) {
 	if w := &f.recent; w.count > 0 {
 		at := -1
@@ -381,8 +380,8 @@ func (c *coder) digits(t *texts, f *field, place int, cur, ref token) {
 	if !ref.digits {
 		refWidth = 0
 	}
-	// A width is expected to be the reference's where the number fits, as in
-	// zero-padded numbers whose reference begins with a zero; else natural.
+	// The expected width is the reference's if the number fits, as in zero-padded numbers whose
+	// reference begins with a zero; else the number's own.
 	expect := natural
 	if refWidth > natural && decimalWidth(ref.num) < refWidth {
 		expect = refWidth

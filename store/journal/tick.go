@@ -9,9 +9,8 @@ import (
 
 var errCorrupt = errors.New("a record with a sound checksum does not decode")
 
-// stamp codes an instant after the last one of its series: the continuous
-// clock against the series' nominal step, the other clocks by their distance
-// from it, which hardly moves.
+// stamp codes an instant after the last one of its series: the continuous clock against the
+// series' nominal step, the other clocks by their distance from it, which hardly moves.
 func (s *state) stamp(m *stamps, at metric.Stamp) metric.Stamp {
 	c := &s.coder
 	step := at.Cont - m.last.Cont
@@ -28,7 +27,7 @@ func (s *state) stamp(m *stamps, at metric.Stamp) metric.Stamp {
 	return m.last
 }
 
-// beside codes the instant of a block against that of its tick.
+// beside codes the instant of a block relative to that of its tick.
 func (s *state) beside(m *stamps, tick, at metric.Stamp) metric.Stamp {
 	c := &s.coder
 	off := m.nominal + c.signed(&m.cont, at.Cont-tick.Cont-m.nominal)
@@ -68,7 +67,7 @@ func (s *state) tick(cl metric.Class, t *metric.Tick) error {
 	return nil
 }
 
-// blockList codes which groups a tick holds: usually those of the last one.
+// blockList codes which groups a tick holds: usually the same as the last tick.
 func (s *state) blockList(k *class, t *metric.Tick) error {
 	c := &s.coder
 	same := 1
@@ -166,7 +165,7 @@ func (s *state) oneBlock(g *group, tick metric.Stamp, b *metric.Block) error {
 	return nil
 }
 
-// oneRow codes whether anything in row r changed, and then what.
+// oneRow codes whether anything in row r changed and, if so, what.
 func (s *state) oneRow(g *group, r *row, b *metric.Block, i, before int) int {
 	c := &s.coder
 	changed := 1
@@ -311,7 +310,8 @@ func (s *state) change(m *column, k *motion, at place, col *metric.Column, i int
 	}
 }
 
-// delta codes the difference d, not 0, of the cell at a place to what it was.
+// delta codes d, the difference, not 0, between the new value of the cell at a place and its
+// last one.
 func (s *state) delta(m *column, k *motion, at place, d int64, beside uint8) int64 {
 	c := &s.coder
 	if twin := k.twin.motion(); twin != nil && twin.tick == s.ticks && twin.delta != 0 {
@@ -328,7 +328,7 @@ func (s *state) delta(m *column, k *motion, at place, d int64, beside uint8) int
 	return d
 }
 
-// alone codes d by what is known of the cell itself and its column.
+// alone codes d by the history of the cell itself and of its column.
 func (s *state) alone(m *column, k *motion, d int64, beside uint8) int64 {
 	c := &s.coder
 	if k.delta != 0 {
@@ -355,8 +355,8 @@ func (s *state) alone(m *column, k *motion, d int64, beside uint8) int64 {
 	return k.delta
 }
 
-// magnitude codes u, not 0: its length in bits, then its bits from the top,
-// the upper ones beside those of the last change.
+// magnitude codes u, not 0: its length in bits, then its bits from the top, the upper ones
+// together with those of the last change.
 func (s *state) magnitude(m *column, k *motion, u uint64, beside uint8) uint64 {
 	c := &s.coder
 	n := uint64(bits.Len64(u) - 1)
@@ -395,7 +395,7 @@ func (s *state) magnitude(m *column, k *motion, u uint64, beside uint8) uint64 {
 	return out<<rest | c.bits(&m.low, rest, u)
 }
 
-// reasonOf codes a reason: those seen before by number, a new one by text.
+// reasonOf codes a reason: a known one by number, a new one by text.
 func (s *state) reasonOf(why metric.Reason) uint16 {
 	c := &s.coder
 	at, ok := uint16(len(s.reasons)), false
@@ -425,7 +425,8 @@ func (s *state) reasonOf(why metric.Reason) uint16 {
 	return uint16(n)
 }
 
-// stringOf codes a string value: those seen before by number, latest first.
+// stringOf codes a string value: a known one by number, counted from the latest, a new one by
+// text.
 func (s *state) stringOf(v string) uint64 {
 	c := &s.coder
 	at, seen := uint64(0), false

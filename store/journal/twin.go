@@ -1,12 +1,11 @@
 package journal
 
-// Much of what a machine counts it counts twice: pages here and kilobytes
-// there, bytes of an interface and of all interfaces, of a disk and of its
-// partitions. A cell that changed like another one in the same tick, by the
-// same amount or in a ratio that units explain, takes that one for its twin;
-// from then on one bit says that it did so again.
+// Machines count many things twice: pages in one place and kilobytes in another, bytes of an
+// interface and of all interfaces, of a disk and of its partitions. If a cell changes in the
+// same tick as another one, by the same amount or in a ratio that units explain, the other one
+// becomes its twin; from then on one bit codes that it did so again.
 
-// The ratios of a cell's change to its twin's.
+// The ratios of a cell's change to the change of its twin.
 const (
 	ratioSame = iota
 	ratioNegative
@@ -19,7 +18,7 @@ const (
 	numRatios
 )
 
-// scaled is what twin's change amounts to at a ratio.
+// scaled returns the twin's change delta, scaled by a ratio.
 func scaled(delta int64, ratio int8) int64 {
 	switch ratio {
 	case ratioSame:
@@ -40,7 +39,7 @@ func scaled(delta int64, ratio int8) int64 {
 	return delta >> 9
 }
 
-// move is a change that a cell made in this tick.
+// move is a change of a cell in this tick.
 type move struct {
 	tick  uint32
 	delta int64
@@ -49,7 +48,7 @@ type move struct {
 
 const (
 	moveSlots = 1 << 10
-	// smallMove is what changes too often by chance to tell anything.
+	// smallMove: smaller changes coincide by chance too often.
 	smallMove = 4
 )
 
@@ -57,8 +56,8 @@ func (s *state) slot(delta int64) *move {
 	return &s.moves[uint64(delta)*0x9e3779b97f4a7c15>>(64-10)]
 }
 
-// made notes that the cell at a place changed by k.delta, and looks for a twin if it
-// has none that foretold it.
+// made notes that the cell at a place changed by k.delta, and looks for a twin unless a twin
+// predicted the change.
 func (s *state) made(k *motion, at place, foretold bool) {
 	k.tick = s.ticks
 	d := k.delta

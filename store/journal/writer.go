@@ -10,8 +10,8 @@ import (
 // A Writer appends records to one journal file. It is not safe for concurrent
 // use.
 //
-// A record that cannot be written stays in memory, in order, and is written
-// before the next one that can be: Held says how much waits.
+// A record that cannot be written stays in memory, in order, and is written before the next one
+// that can be: Held returns how much waits.
 type Writer struct {
 	f       io.WriterAt
 	enc     *Encoder
@@ -24,10 +24,9 @@ type Writer struct {
 	written int64
 }
 
-// NewWriter begins a journal in f, which may be longer than what is written: what
-// it holds, and what is put behind Size, means nothing. Nothing is written until
-// Flush or the first record. enc may be one of an earlier generation, to
-// use its memory again, or nil.
+// NewWriter begins a journal in f. f may be longer than what is written: its old content, and
+// anything behind Size, means nothing. Nothing is written until Flush or the first record. enc
+// may be the encoder of an earlier generation, to reuse its memory, or nil.
 func NewWriter(f io.WriterAt, h Header, enc *Encoder) *Writer {
 	if enc == nil {
 		enc = NewEncoder()
@@ -39,28 +38,27 @@ func NewWriter(f io.WriterAt, h Header, enc *Encoder) *Writer {
 	return w
 }
 
-// Seq is the sequence number of the last record that was given to w.
+// Seq returns the sequence number of the last record given to w.
 func (w *Writer) Seq() uint64 { return w.seq }
 
-// Held is how many records, and bytes of them, wait in memory because the
-// file could not be written.
+// Held returns how many records, and bytes of them, wait in memory because the file could not be
+// written.
 func (w *Writer) Held() (records uint64, size int64) { return w.waiting, int64(len(w.pending)) }
 
-// Size is the length of what has been written, which a mark follows.
+// Size returns the length of what has been written; a mark follows it.
 func (w *Writer) Size() int64 { return w.off }
 
-// Written is how many bytes have been handed to the file, failed attempts
-// included.
+// Written returns how many bytes have been handed to the file, failed attempts included.
 func (w *Writer) Written() int64 { return w.written }
 
-// Encoder is what encodes w's records: for the next generation.
+// Encoder returns w's encoder, for the next generation.
 func (w *Writer) Encoder() *Encoder { return w.enc }
 
-// Tick appends t. An ErrRefused means that t cannot be recorded at all; any
-// other error that it waits in memory.
+// Tick appends t. An error for which Refused is true means that t cannot be recorded at all; any
+// other error means that t waits in memory.
 func (w *Writer) Tick(t *metric.Tick) error { return w.TickStill(t, nil) }
 
-// TickStill is Tick for who knows what stands still in t.
+// TickStill is Tick for callers that know which rows of t have not changed.
 func (w *Writer) TickStill(t *metric.Tick, still *Still) error {
 	w.enc.s.still = still
 	body, err := w.enc.Tick(w.body[:0], t)
@@ -71,7 +69,7 @@ func (w *Writer) TickStill(t *metric.Tick, still *Still) error {
 	return w.add(body)
 }
 
-// Event appends e; errors as for Tick.
+// Event appends e; errors are as for Tick.
 func (w *Writer) Event(e *metric.Event) error {
 	if err := w.HoldEvent(e); err != nil {
 		return err
@@ -79,8 +77,8 @@ func (w *Writer) Event(e *metric.Event) error {
 	return w.Flush()
 }
 
-// HoldEvent is Event that leaves the writing to the next Flush, for who has
-// several: its only error is ErrRefused.
+// HoldEvent is Event without the write, for callers with several events: the next Flush writes
+// them. Refused is true for every error that it returns.
 func (w *Writer) HoldEvent(e *metric.Event) error {
 	body, err := w.enc.Event(w.body[:0], e)
 	if err != nil {
@@ -103,7 +101,7 @@ func (w *Writer) Config(conf *Config) error {
 // refused wraps an error that is the record's own fault.
 type refused struct{ error }
 
-// Refused reports whether err says that a record cannot be recorded at all.
+// Refused reports whether err means that a record cannot be recorded at all.
 func Refused(err error) bool {
 	_, ok := err.(refused)
 	return ok
@@ -117,7 +115,7 @@ func (w *Writer) add(body []byte) error {
 func (w *Writer) hold(body []byte) {
 	w.body = body
 	if len(body) > maxFrame {
-		// The encoder remembers what it coded: nothing can follow.
+		// The encoder already remembers the record, so nothing can follow.
 		panic(fmt.Sprintf("a record of %d bytes", len(body)))
 	}
 	w.pending, w.crc = appendFrame(w.pending, w.crc, body)
@@ -125,12 +123,12 @@ func (w *Writer) hold(body []byte) {
 	w.waiting++
 }
 
-// Flush writes what waits in memory.
+// Flush writes the records that wait in memory.
 func (w *Writer) Flush() error {
 	if len(w.pending) == 0 {
 		return nil
 	}
-	// What the file may have held before must not be taken for more.
+	// Old content of the file must not be taken for more records.
 	ended := appendMark(w.pending, w.crc)
 	w.pending = ended[:len(ended)-MarkSize]
 	w.written += int64(len(ended))
@@ -139,7 +137,7 @@ func (w *Writer) Flush() error {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		// What got through is overwritten by the next attempt.
+		// The next attempt overwrites what got through.
 		return err
 	}
 	w.off += int64(len(w.pending))
@@ -151,5 +149,5 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// maxIdleBuffer is how large a buffer may stay after a time of trouble.
+// maxIdleBuffer is how large the buffer may stay after a time of trouble.
 const maxIdleBuffer = 1 << 18

@@ -12,7 +12,7 @@ import (
 
 // A row is an instance of which readings are kept.
 type row struct {
-	*metric.Instance // what is handed out; never changed
+	*metric.Instance // the instance for callers; never changed
 	id               instanceID
 	given            *metric.Instance // as the caller of Tick passed it
 	rev              uint32           // of given

@@ -36,8 +36,8 @@ type plan struct {
 	streams map[string][]stream
 }
 
-// A stream is one metric in one class, and the blocks of it that are wanted in
-// the order in which they were read.
+// A stream is one metric in one class, and the selected blocks with it in the order in which
+// they were read.
 type stream struct {
 	*column
 	blocks []reading

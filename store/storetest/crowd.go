@@ -17,7 +17,7 @@ type Crowd struct {
 	At    metric.Stamp
 	pid   int
 	live  []*crowded
-	// labels are given to processes; partly are read only now and then.
+	// labels: processes have labels; partly: some are read only now and then.
 	labels, partly bool
 }
 
@@ -29,10 +29,10 @@ type crowded struct {
 	idle, last bool
 }
 
-// CrowdInterval is how often it is read.
+// CrowdInterval is how often a Crowd is read.
 const CrowdInterval = 30 * time.Second
 
-// NewCrowd returns one. Its processes have labels, or not, and all are read at every
+// NewCrowd returns a Crowd. Its processes have labels, or not, and either all are read at every
 // tick, or some only now and then.
 func NewCrowd(seed uint64, labels, partly bool) *Crowd {
 	desc := func(name string, sem metric.Semantics, u metric.Units) *metric.Desc {
@@ -78,7 +78,7 @@ func (p *crowded) call(c *Crowd, pid int) {
 	p.Rev++
 }
 
-// Tick is the next reading.
+// Tick returns the next reading.
 func (c *Crowd) Tick() *metric.Tick {
 	every := int64(CrowdInterval)
 	if c.rnd.IntN(150) == 0 {
@@ -118,7 +118,7 @@ func (c *Crowd) Tick() *metric.Tick {
 		b.Cols[4].Bits, b.Cols[5].Bits = append(b.Cols[4].Bits, p.rss), append(b.Cols[5].Bits, p.peak)
 		for k := range b.Cols {
 			why := metric.Present
-			// The counters of one that has ended are told once more.
+			// The last counters of a process that has ended are read once more.
 			if k >= 4 && p.last || k == 3 && c.rnd.IntN(50) == 0 {
 				why = metric.Vanished
 				b.Cols[k].Bits[len(b.Rows)-1] = 0

@@ -17,11 +17,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrNone says that there is no dataset to be found.
+// ErrNone means that no dataset was found.
 var ErrNone = errors.New("storetest: no dataset: set TACHO_DATASET to the path of one")
 
-// Find returns the dataset named by TACHO_DATASET, or the one that lies beside
-// the module.
+// Find returns the dataset named by TACHO_DATASET, or the one beside the module.
 func Find() (string, error) {
 	if p := os.Getenv("TACHO_DATASET"); p != "" {
 		return p, nil
@@ -39,12 +38,11 @@ func Find() (string, error) {
 	return "", ErrNone
 }
 
-// boot is when the machine of a dataset is taken to have started: its format
-// holds wall clocks only.
+// boot is the assumed start of a dataset's machine: the format holds wall clocks only.
 const boot = 1e18
 
-// Dataset reads a recording tick by tick. Instances in a dataset have names
-// "PID STARTTIME COMM" if they are processes.
+// Dataset reads a recording tick by tick. Instances that are processes have names like "PID
+// STARTTIME COMM".
 type Dataset struct {
 	in     *bufio.Reader
 	zip    *zstd.Decoder
@@ -120,8 +118,8 @@ func (d *Dataset) text() string {
 	return string(b)
 }
 
-// Next reads one instant: the system's tick and the processes', both valid
-// until the next call. It returns io.EOF at the end.
+// Next reads one instant: the system's tick and the processes' tick, both valid until the next
+// call. It returns io.EOF at the end.
 func (d *Dataset) Next() (system, proc *metric.Tick, err error) {
 	for d.err == nil {
 		kind, err := d.in.ReadByte()

@@ -7,9 +7,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Load plays a machine of any size for measurements of what a Writer costs:
-// it keeps one tick per class and changes it in place, so that what is measured
-// is the Writer and not the machine. A tenth of its processes is busy.
+// A Load plays a machine of any size, to measure what a Writer costs: it keeps one tick per
+// class and changes it in place, so that the measurement is of the Writer and not of the
+// machine. A tenth of its processes is busy.
 type Load struct {
 	system, process metric.Tick
 	procs           []loadProcess
@@ -22,13 +22,12 @@ type Load struct {
 
 type loadProcess struct{ busy, ends int }
 
-// systemGroups is how many groups the system-wide metrics are spread over, as
+// systemGroups is how many groups the system-wide metrics are spread over; on a real machine
 // they come from as many sources.
 const systemGroups = 25
 
-// NewLoad returns a machine of so many processes with so many metrics each,
-// that are read every so many seconds, and so many system-wide series, which
-// are read every second.
+// NewLoad returns a machine with that many processes of that many metrics each, read every that
+// many seconds, and with system system-wide series, read every second.
 func NewLoad(processes, metrics, every, system int) *Load {
 	l := &Load{rnd: rand.New(rand.NewPCG(1, 2)), every: every}
 	l.system.Class, l.process.Class = metric.Fast, metric.Process
@@ -66,7 +65,7 @@ func newBlock(g *metric.Group, rows int) *metric.Block {
 	return b
 }
 
-// Catalogue describes all metrics.
+// Catalog describes all metrics.
 func (l *Load) Catalog() []*metric.Desc { return l.metrics }
 
 func (l *Load) birth(i int) {
@@ -84,8 +83,7 @@ func (l *Load) birth(i int) {
 	}
 }
 
-// Next returns the ticks of the next second. They are valid until the call
-// after.
+// Next returns the ticks of the next second. They are valid until the call after.
 func (l *Load) Next() (at metric.Stamp, ticks []*metric.Tick) {
 	at = MachineStart
 	n := int64(l.second) * 1e9
@@ -108,7 +106,7 @@ func (l *Load) Next() (at metric.Stamp, ticks []*metric.Tick) {
 	return at, ticks
 }
 
-// run lets the processes go on to at. One of them ends every few seconds.
+// run advances the processes to at. One of them ends every few seconds.
 func (l *Load) run(at metric.Stamp) {
 	b := l.process.Blocks[0]
 	l.process.At, b.At = at, at

@@ -8,14 +8,13 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Machine makes up a small recording of which every value follows from a seed
-// and the number of the second, so that what was recorded can be told without
-// having kept it. It has all value types, absences, instances that come and go
-// and change their names, and strings.
+// Machine makes up a small recording. Every value follows from a seed and the number of the
+// second, so that tests can compute what was recorded without having kept it. It has all value
+// types, absences, instances that come and go and change their names, and strings.
 type Machine struct {
 	Seed  uint64
 	Start metric.Stamp
-	// Processes is how many there are at a time; 0 means 12.
+	// Processes is how many processes there are at a time; 0 means 12.
 	Processes int
 	groups    []*machineGroup
 	procs     map[int]*metric.Instance
@@ -62,7 +61,7 @@ func NewMachine(seed uint64) *Machine {
 	return m
 }
 
-// Catalogue describes all metrics.
+// Catalog describes all metrics.
 func (m *Machine) Catalog() []*metric.Desc {
 	var ds []*metric.Desc
 	for _, g := range m.groups {
@@ -79,7 +78,7 @@ func (m *Machine) Intervals() (iv metric.Intervals) {
 	return iv
 }
 
-// At is the instant of second n.
+// At returns the instant of second n.
 func (m *Machine) At(n int) metric.Stamp {
 	d := int64(n)*1e9 + int64(mix(m.Seed, 1, uint64(n))%2e6)
 	return metric.Stamp{Wall: m.Start.Wall + d, Awake: m.Start.Awake + d, Cont: m.Start.Cont + d}
@@ -136,7 +135,7 @@ func (m *Machine) block(gi, n int) *metric.Block {
 	return b
 }
 
-// cell sets row r of col and says whether it is present.
+// cell sets row r of col and returns whether it is present.
 func (m *Machine) cell(col *metric.Column, d *metric.Desc, r int, series uint64, n int) metric.Reason {
 	h := mix(m.Seed, series, uint64(n))
 	if mix(m.Seed, series, uint64(n/8))%11 == 0 {
@@ -145,7 +144,7 @@ func (m *Machine) cell(col *metric.Column, d *metric.Desc, r int, series uint64,
 	rate := mix(m.Seed, series, 0)
 	switch {
 	case rate%3 == 0 && d.Sem == metric.Counter:
-		col.Bits[r] = rate % 1e6 // one that never moves
+		col.Bits[r] = rate % 1e6 // some never move
 	case d.Type == metric.U64:
 		col.Bits[r] = rate>>(rate%40) + uint64(n)*(rate%5000) + h%(1+rate%5000)
 	case d.Type == metric.U32:
@@ -168,8 +167,8 @@ func (m *Machine) cell(col *metric.Column, d *metric.Desc, r int, series uint64,
 	return metric.Present
 }
 
-// rows lists the instances of g in second n. Process k lives for a time of its
-// own from second 3k on, Processes of them at a time.
+// rows lists the instances of g in second n. Process k lives for a time of its own from second
+// 3k on; there are Processes of them at a time.
 func (m *Machine) rows(g *machineGroup, n int) []*metric.Instance {
 	switch g.Indom {
 	case metric.NoIndom:

@@ -11,8 +11,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Repeater plays a dataset again and again: time goes on, counters keep
-// growing, and each time round its processes are other ones.
+// A Repeater plays a dataset again and again: time goes on, counters keep growing, and each
+// round has new processes.
 type Repeater struct {
 	ticks  []*metric.Tick
 	period int64
@@ -27,8 +27,8 @@ type seriesKey struct {
 	in *metric.Instance
 }
 
-// NewRepeater loads the dataset at path: of its system-wide ticks every
-// systemEvery-th, of its process ticks every procEvery-th.
+// NewRepeater loads the dataset at path: every systemEvery-th of its system-wide ticks, and
+// every procEvery-th of its process ticks.
 func NewRepeater(path string, systemEvery, procEvery int) (*Repeater, error) {
 	d, err := Open(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Repeater) note(t *metric.Tick, first map[seriesKey]uint64) {
 	}
 }
 
-// Clone is a copy of t that shares only groups and instances with it.
+// Clone returns a copy of t that shares only groups and instances with it.
 func Clone(t *metric.Tick) *metric.Tick {
 	c := &metric.Tick{Class: t.Class, At: t.At}
 	for _, b := range t.Blocks {
@@ -133,7 +133,7 @@ func (r *Repeater) advance(b *metric.Block) {
 	}
 }
 
-// renamed is the process that plays the part of in this time round.
+// renamed returns the process that takes the place of in in this round.
 func (r *Repeater) renamed(in *metric.Instance) *metric.Instance {
 	now := r.insts[in]
 	if now == nil {

@@ -8,9 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A World makes ticks at random: instances come, go, come back and are
-// renamed, values of all types stand still, grow, jump and are absent, and
-// the wall clock steps.
+// A World makes ticks at random: instances come, go, come back and are renamed, values of all
+// types stay the same, grow, jump and are absent, and the wall clock steps.
 type World struct {
 	R      *rand.Rand
 	Class  metric.Class

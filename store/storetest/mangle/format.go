@@ -13,8 +13,8 @@ const packSize = 512
 // chunkPart is a part of a chunk, and where in the directory its checksum is.
 type chunkPart struct{ at, len, sum int }
 
-// parts reads the directory of a chunk as FORMAT.md describes it, without
-// mercy: the chunk is as a recorder wrote it, or the parts end early.
+// parts reads the directory of a chunk as FORMAT.md describes it, with hardly any checks: either
+// the chunk is as a recorder wrote it, or the list of parts ends early.
 func parts(dir []byte, at int) (list []chunkPart) {
 	defer func() { _ = recover() }()
 	pos := 0
@@ -91,7 +91,7 @@ func (m *mangler) remake(data []byte) []byte {
 	return data
 }
 
-// journal changes bodies of frames; checksums are right, each going on from the
+// journal changes bodies of frames and sets their checksums right, each of which continues the
 // one before.
 func (m *mangler) journal(path string) error {
 	const magic = "TACHOJN1"

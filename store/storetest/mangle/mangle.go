@@ -1,5 +1,5 @@
-// Package mangle changes archives as damage does, or as a stranger would who
-// knows their format, for tests of what reads them.
+// Package mangle changes archives as damage does, or as a stranger who knows their format would,
+// to test the code that reads them.
 package mangle
 
 import (
@@ -20,9 +20,9 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Directory changes the archives and journals in a directory as damage does, or
-// as a stranger would who knows the format: then every checksum is right
-// again. What it did is told in a few words. The same rnd does the same.
+// Directory changes the archives and journals in a directory as damage does, or as a stranger
+// would who knows the format: then every checksum is right again. It returns a few words about
+// what it did. The same rnd does the same.
 func Directory(rnd *rand.Rand, dir string) (string, error) {
 	m := mangler{rnd: rnd, torn: make(map[string]bool)}
 	entries, err := os.ReadDir(dir)
@@ -62,17 +62,17 @@ func Directory(rnd *rand.Rand, dir string) (string, error) {
 type mangler struct {
 	rnd  *rand.Rand
 	did  []string
-	torn map[string]bool // files that were changed without regard for what they are
+	torn map[string]bool // files that were changed without regard for their format
 }
 
 func (m *mangler) note(format string, args ...any) {
 	m.did = append(m.did, fmt.Sprintf(format, args...))
 }
 
-// pick is any of some.
+// pick returns a random one of some.
 func pick[T any](rnd *rand.Rand, some ...T) T { return some[rnd.IntN(len(some))] }
 
-// extreme is a number that is often not thought of.
+// extreme returns a number of a kind that code often does not expect.
 func (m *mangler) extreme() uint64 {
 	return pick(m.rnd, 0, 1, 127, 128, 1<<16, 1<<20, 1<<26, 1<<31-1, 1<<31, 1<<32-1, 1<<32, 1<<40, 1<<61, 1<<62, 1<<63-1, 1<<63, math.MaxUint64,
 		math.MaxUint64-1, math.Float64bits(math.NaN()), math.Float64bits(math.Inf(1)), m.rnd.Uint64()>>m.rnd.IntN(64))
@@ -87,7 +87,7 @@ func (m *mangler) bytes(b []byte) []byte {
 		}
 		at := m.rnd.IntN(len(b))
 		if m.rnd.IntN(3) == 0 {
-			at = m.rnd.IntN(min(len(b), 24)) // Heads say how much follows.
+			at = m.rnd.IntN(min(len(b), 24)) // Heads hold the lengths of what follows.
 		}
 		switch m.rnd.IntN(8) {
 		case 0, 1:
@@ -141,7 +141,7 @@ func (m *mangler) raw(path string) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// wrap is a record with its checksum.
+// wrap returns a record with its checksum.
 func wrap(bucket string, key, value []byte) []byte {
 	sum := crc32.New(castagnoli)
 	for _, b := range [][]byte{[]byte(bucket), {0}, key, {0}, value} {
@@ -153,11 +153,11 @@ func wrap(bucket string, key, value []byte) []byte {
 // archive changes a record of an archive, and its checksum with it.
 func (m *mangler) archive(path string) error {
 	if m.torn[path] {
-		return nil // It is no database any more.
+		return nil // It is no longer a database.
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, NoFreelistSync: true})
 	if err != nil {
-		return nil // It has been mangled before, and is no database any more.
+		return nil // It has been mangled before, and is no longer a database.
 	}
 	defer db.Close()
 	err = func() (err error) {
@@ -184,7 +184,7 @@ func (m *mangler) archive(path string) error {
 	return err
 }
 
-// someKey is a key of a bucket, nil if it is empty.
+// someKey returns a key of a bucket, nil if it is empty.
 func (m *mangler) someKey(b *bbolt.Bucket) []byte {
 	var keys [][]byte
 	if b != nil {
@@ -217,7 +217,7 @@ func (m *mangler) record(tx *bbolt.Tx, bucket string) error {
 	return b.Put(key, wrap(bucket, key, value))
 }
 
-// value changes what a record holds.
+// value changes the value of a record.
 func (m *mangler) value(bucket, key string, value []byte) []byte {
 	switch {
 	case bucket == "events":
@@ -243,7 +243,7 @@ func (m *mangler) value(bucket, key string, value []byte) []byte {
 	return m.bytes(value)
 }
 
-// json puts a number in the place of one that is there.
+// json replaces a number by another.
 func (m *mangler) json(b []byte) []byte {
 	var starts []int
 	for i := 1; i < len(b); i++ {
@@ -292,7 +292,7 @@ func (m *mangler) events(events []metric.Event) []metric.Event {
 	return events
 }
 
-// index changes what the index says of a chunk.
+// index changes the index entry of a chunk.
 func (m *mangler) index(tx *bbolt.Tx) error {
 	b := tx.Bucket([]byte("index"))
 	key := m.someKey(b)
@@ -325,7 +325,7 @@ func (m *mangler) index(tx *bbolt.Tx) error {
 	return b.Put(key, wrap("index", key, in.Marshal()))
 }
 
-// chunk changes a chunk, its checksums, and what the index says of it.
+// chunk changes a chunk, its checksums, and its index entry.
 func (m *mangler) chunk(tx *bbolt.Tx) error {
 	chunks := tx.Bucket([]byte("chunks"))
 	key := m.someKey(chunks)
@@ -358,8 +358,8 @@ func (m *mangler) chunk(tx *bbolt.Tx) error {
 	return index.Put(key, wrap("index", key, in.Marshal()))
 }
 
-// Records puts what fn makes of each record of a bucket in its place, with the
-// checksum that belongs to it. What fn makes nil stays as it is.
+// Records replaces the value of each record of a bucket by fn's result for it, with the right
+// checksum. Where fn returns nil, the record stays as it is.
 func Records(path, bucket string, fn func(key, value []byte) []byte) error {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true})
 	if err != nil {

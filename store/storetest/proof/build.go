@@ -14,8 +14,7 @@ import (
 	"tachograph/store/layout"
 )
 
-// A Builder makes archives without a Writer: tests of the layout and of
-// reading need no journal.
+// A Builder makes archives without a Writer: tests of the layout and of reading need no journal.
 type Builder struct {
 	t        testing.TB
 	db       *bbolt.DB
@@ -91,7 +90,7 @@ func (b *Builder) Close() {
 	}
 }
 
-// Finish compacts into path, and returns it.
+// Finish compacts the archive into path, and returns path.
 func (b *Builder) Finish(path string) string {
 	b.t.Helper()
 	b.Close()

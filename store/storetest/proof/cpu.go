@@ -8,8 +8,8 @@ import (
 	"tachograph/testdata/patience"
 )
 
-// CPUTime is what this process has used of its processors: of what is only slow because
-// others are busy it says nothing.
+// CPUTime returns the processor time that this process has used. It does not grow when other
+// processes are busy.
 func CPUTime(t testing.TB) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -19,11 +19,11 @@ func CPUTime(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// much is more processor time than anything takes that a test has done in moments.
+// much is more processor time than any of these tests needs: they take moments.
 const much = 20 * time.Second
 
-// Brief fails the test if fn takes so much processor time that it must do something
-// again and again. No other test may run beside it.
+// Brief fails the test if fn takes so much processor time that it must do something again and
+// again. No other test may run beside it.
 func Brief(t testing.TB, what string, fn func()) {
 	t.Helper()
 	before := CPUTime(t)

@@ -1,4 +1,4 @@
-// Package proof is what the proofs that nothing is lost have in common: they
-// record a storetest.Machine, of which every value can be told afterwards,
-// break something, and compare what is left with what must be.
+// Package proof is the common part of the proofs that nothing is lost. They record a
+// storetest.Machine, whose every value can be computed afterwards, break something, and compare
+// what is left with what must be.
 package proof

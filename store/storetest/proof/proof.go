@@ -37,7 +37,7 @@ func Items(seed uint64, n int) []Item {
 	return list[:n]
 }
 
-// At is the instant of an item.
+// At returns the instant of an item.
 func (it Item) At() metric.Stamp {
 	if it.Event != nil {
 		return it.Event.At
@@ -45,7 +45,7 @@ func (it Item) At() metric.Stamp {
 	return it.Tick.At
 }
 
-// recorder is what items are given to.
+// recorder takes items.
 type recorder interface {
 	Append(*metric.Tick) error
 	Event(...metric.Event) error
@@ -59,13 +59,13 @@ func (it Item) Append(w recorder) error {
 	return w.Append(it.Tick)
 }
 
-// Cell is the place of a value: who, what, when.
+// Cell identifies a value by metric, instance and time.
 type Cell struct {
 	Metric, key string
 	wall        int64
 }
 
-// value is what stands in a cell, exactly.
+// value returns the exact content of a cell.
 func value(v metric.Value) string {
 	if v.Miss != metric.Present {
 		return "absent: " + v.Miss.String()
@@ -95,7 +95,7 @@ func Cells(t *metric.Tick, fn func(c Cell, v string)) {
 // Content is what a reader finds.
 type Content struct {
 	Values map[Cell]string
-	Events map[int64]string // of the machine, by wall clock
+	Events map[int64]string // the machine's events, by wall clock
 }
 
 func EventText(e *metric.Event) string {
@@ -139,8 +139,8 @@ func DamageOf(r *store.Reader) []string {
 	return list
 }
 
-// has says how much of it c holds: all, nothing, or something in between. A
-// value that differs is an error.
+// has reports whether c holds all of an item or none of it; it can also be a part. A value that
+// differs is an error.
 func (c *Content) has(it Item) (all, none bool, err error) {
 	all, none = true, true
 	see := func(where any, got string, ok bool, want string) {
@@ -165,9 +165,8 @@ func (c *Content) has(it Item) (all, none bool, err error) {
 	return all, none, err
 }
 
-// CheckPrefix demands that c holds a beginning of list, at least of the first
-// acknowledged items, each of them whole, and nothing else. It returns how many
-// items there are.
+// CheckPrefix demands that c holds a beginning of list, at least the first acknowledged items,
+// each of them whole, and nothing else. It returns the number of items.
 func (c *Content) CheckPrefix(list []Item, acknowledged int) (int, error) {
 	n, values, events := len(list), 0, 0
 	for i, it := range list {
@@ -200,10 +199,10 @@ func (c *Content) CheckPrefix(list []Item, acknowledged int) (int, error) {
 	return n, nil
 }
 
-// Survivors lists which items c holds, each of them whole, and demands that it
-// holds nothing else. next is behind the last of them. There may be holes: a
-// crash can keep the beginning of one journal file and lose the end of the one
-// before, as long as neither was made safe.
+// Survivors returns which items c holds, each of them whole, and demands that it holds nothing
+// else. next is the number after the last of them. There may be holes: a crash can keep the
+// beginning of one journal file and lose the end of the one before, as long as neither was made
+// safe.
 func (c *Content) Survivors(list []Item) (left []bool, next int, err error) {
 	left = make([]bool, len(list))
 	values, events := 0, 0
@@ -250,8 +249,8 @@ func ReadDir(dir string) (*Content, []string, error) {
 // Long reports whether the proofs run in their long form, which takes minutes.
 func Long() bool { return os.Getenv("TACHO_LONG") != "" }
 
-// Pick is how often to try something: normal times, n times in the long form,
-// and a third of normal under -short.
+// Pick returns how often to try something: normal times, n times in the long form, and a third
+// of normal under -short.
 func Pick(t *testing.T, normal, n int) int {
 	t.Helper()
 	switch {
@@ -263,7 +262,7 @@ func Pick(t *testing.T, normal, n int) int {
 	return normal
 }
 
-// SealedItems are the items of a machine's first seconds.
+// SealedItems returns the items of a machine's first seconds.
 func SealedItems(seed uint64, seconds int) []Item {
 	m := storetest.NewMachine(seed)
 	var list []Item

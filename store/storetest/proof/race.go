@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// Unraced skips a test under the race detector, which would take it half a minute or more:
-// what it has run side by side other tests have as well. TACHO_RACE=1 has it run there,
-// too.
+// Unraced skips a test that would take half a minute or more under the race detector, because
+// other tests run the same code concurrently. With TACHO_RACE=1 the test runs there, too.
 func Unraced(t testing.TB) {
 	t.Helper()
 	if raced && os.Getenv("TACHO_RACE") == "" {

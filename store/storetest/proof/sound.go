@@ -12,10 +12,9 @@ import (
 	"tachograph/store/mend"
 )
 
-// Sound fails the test for everything that Verify or bbolt's own check finds
-// in the finished archives of a directory, or in one. Whoever makes archives
-// for a test has it called when the test ends; a test that damages some on
-// purpose does not use that maker.
+// Sound fails the test for everything that Verify or bbolt's own check finds in the finished
+// archives of a directory, or in one archive. Helpers that make archives for a test call it when
+// the test ends; a test that damages archives on purpose does not use those helpers.
 func Sound(t testing.TB, path string) {
 	t.Helper()
 	files := []string{path}

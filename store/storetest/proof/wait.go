@@ -14,9 +14,9 @@ import (
 	"tachograph/testdata/patience"
 )
 
-// Killed copies a directory as a kill at this instant would leave it. The
-// writer may go on meanwhile: journals are copied first, as it removes them
-// only after the archive holds what they do.
+// Killed copies a directory as a kill at this instant would leave it. The writer may go on
+// meanwhile: journals are copied first, because it removes a journal only after the archive
+// holds its records.
 func Killed(t testing.TB, dir string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -57,7 +57,7 @@ func WaitFor(t testing.TB, ok func() bool) {
 	patience.Until(t, "it is as it must become", ok)
 }
 
-// Waiting is a context for one wait, which ends where what must come never does.
+// Waiting returns a context for one wait, which ends if the awaited event never comes.
 func Waiting(t testing.TB) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), patience.Stretch(time.Minute))
 }
