@@ -31,9 +31,9 @@ type Follower struct {
 	// of the later ones got their beginning before their name. Archives of early writers do not
 	// say, and it is 0.
 	First uint64
-	// All says that records which the archive holds are wanted as well.
+	// All means that Read also hands out records that the archive holds.
 	All bool
-	// Live says that a recorder may be adding to the last generation.
+	// Live means that a recorder may be adding to the last generation.
 	Live bool
 }
 

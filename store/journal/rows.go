@@ -200,7 +200,7 @@ func (s *state) editRows(g *group, now []*metric.Instance) error {
 	return nil
 }
 
-// comer codes the instance of a new row.
+// comer codes the instance of a row that came.
 func (s *state) comer(g *group, in *metric.Instance) (*row, error) {
 	inst, err := s.instance(g, in)
 	if err != nil {

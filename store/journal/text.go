@@ -48,8 +48,8 @@ func (c *coder) spell(s *speller, last uint32, b byte) byte {
 	return byte(node)
 }
 
-// spellRun codes text, which must not contain a zero byte, and a zero byte behind it; last is
-// the three bytes before.
+// spellRun codes text, which must not contain a zero byte, and a zero byte behind it; last holds
+// the bytes before.
 func (c *coder) spellRun(s *speller, last uint32, text string, out []byte) []byte {
 	for i := 0; ; i++ {
 		var b byte

@@ -48,7 +48,7 @@ type move struct {
 
 const (
 	moveSlots = 1 << 10
-	// smallMove: smaller changes coincide by chance too often.
+	// smallMove is the size below which equal changes are too often chance to show a twin.
 	smallMove = 4
 )
 

@@ -32,7 +32,7 @@ func (a *Archive) Select(sel store.Selection) iter.Seq[*store.Run] {
 // values.
 type plan struct {
 	part    *part
-	names   []string // in their order
+	names   []string // sorted
 	streams map[string][]stream
 }
 

@@ -12,8 +12,8 @@ import (
 
 // How far the wall clock is believed. Between two boots it alone shows how long the machine was
 // off, and within a boot it may be set. A stretch of time that only the wall clock vouches for,
-// if it is more than a quarter of what is kept (at most trustAtMost), counts only once standing
-// of recording has followed on that clock.
+// if it is more than a quarter of what is kept (at most trustAtMost), counts only after a
+// further recording of length standing.
 const (
 	trustPart   = 4
 	trustAtMost = 7 * 24 * time.Hour

@@ -120,8 +120,8 @@ func (w *Writer) encode(l *live, b *batch, seal func(*chunk.Builder, func(*metri
 	}
 }
 
-// settle puts the late ticks of b among the others. Nothing else changes a batch that is being
-// encoded, but Status and others read it, so it holds the mutex for the change.
+// settle sorts the late ticks of b in among the others. Nothing else changes a batch that is
+// being encoded, but heldMemory and others read it, so settle holds the mutex for the change.
 func (w *Writer) settle(b *batch) error {
 	if b.sealed != nil {
 		return nil

@@ -46,7 +46,7 @@
 // The parts of live say which lock guards them. Locks are taken in this order:
 //
 //	Writer.rotating   the archive that a rotation makes beside the current one
-//	live.committing   its container; the heir's before that of who is given up
+//	live.committing   its container; the heir's before the one of the archive given up
 //	Writer.syncing    which journal files are open: none is closed in a sync
 //	Writer.mu         everything else
 //

@@ -22,7 +22,7 @@ func (w *Writer) Prune(limits Limits, now metric.Stamp) (Pruned, error) {
 	return Prune(w.dir.path, Retention{Limits: limits, Host: w.opt.Host, BootID: w.opt.BootID, Now: now})
 }
 
-// Own gives a file of the Writer's directory the owner and mode of archives.
+// Own gives a file of the Writer's directory the group and mode of archives.
 func (w *Writer) Own(path string) error { return w.dir.own(path, fileMode) }
 
 // Limits are how long archives are kept.

@@ -42,7 +42,8 @@ type Status struct {
 
 	// Bytes handed to write(2) since the Writer began, by purpose.
 	JournalWritten, CommitWritten, FinishWritten int64
-	// Barriers and Syncs of the journal, and commits of the archive, which sync twice each.
+	// Barriers and Syncs are how often the disk was asked to make the journal safe, Commits the
+	// commits of the archive, which sync twice each.
 	Barriers, Syncs, Commits int64
 }
 

@@ -83,8 +83,8 @@ func (g *group) prepare(input []*metric.Desc) {
 		}
 	}
 	if g.open {
-		// The same group goes on, perhaps in this step, and the segment's tick is for what comes
-		// then.
+		// The same group may go on in this step, and its later block takes the segment's tick.
+		// So this block takes the tick of its own last reading.
 		g.tick = g.read
 		g.close()
 	}

@@ -109,7 +109,7 @@ func (j *job) standing() (done []*archive.ChunkRef, err error) {
 	}
 	for _, t := range older {
 		if c := &j.w.classes[j.class]; c.any && t.At.Cont <= c.last.Cont {
-			continue // parts that overlap tell of it, too
+			continue // an overlapping part had it, too
 		}
 		if _, err := j.appended(t); err != nil {
 			return nil, err

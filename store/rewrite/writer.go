@@ -106,7 +106,7 @@ func Create(path string, about About) (*Writer, error) {
 	}
 	db, err := disk.OS.OpenBolt(w.scratch, fileMode, bbolt.Options{NoSync: true, NoGrowSync: true, NoFreelistSync: true})
 	if err != nil {
-		_ = os.Remove(w.scratch) // On a full disk it is there, and empty.
+		_ = os.Remove(w.scratch) // On a full disk it exists, and is empty.
 		return nil, &fault.Error{Op: "create archive", Path: path, Err: err}
 	}
 	db.AllocSize = 1 << 20

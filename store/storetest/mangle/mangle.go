@@ -69,7 +69,7 @@ func (m *mangler) note(format string, args ...any) {
 	m.did = append(m.did, fmt.Sprintf(format, args...))
 }
 
-// pick returns a random one of some.
+// pick returns one of some at random.
 func pick[T any](rnd *rand.Rand, some ...T) T { return some[rnd.IntN(len(some))] }
 
 // extreme returns a number of a kind that code often does not expect.

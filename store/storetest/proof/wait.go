@@ -51,7 +51,7 @@ func Killed(t testing.TB, dir string) string {
 	return to
 }
 
-// WaitFor waits until it is ok.
+// WaitFor waits until ok returns true.
 func WaitFor(t testing.TB, ok func() bool) {
 	t.Helper()
 	patience.Until(t, "it is as it must become", ok)
