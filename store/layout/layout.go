@@ -141,9 +141,9 @@ func parseNumber(key []byte) (uint32, error) {
 	return binary.BigEndian.Uint32(key), nil
 }
 
-// Records are stored with a checksum behind them, over bucket, key and value: bbolt has none,
-// and a flipped bit in a key or in a page number must not make one record pass for another.
-// Chunks have checksums of their own, which the index confirms.
+// checksum returns the checksum that is stored behind a record, over its bucket, key and value:
+// bbolt has none, and a flipped bit in a key or in a page number must not make one record pass
+// for another. Chunks have checksums of their own, which the index confirms.
 func checksum(bucket string, key, value []byte) uint32 {
 	return chunk.Checksum(placed(bucket, key, value))
 }

@@ -17,7 +17,7 @@ import (
 type Keep struct {
 	// Ticks is how many ticks of each class are kept at least; values below 2 mean 2.
 	Ticks int
-	// For is how long more ticks than that are kept.
+	// For is how long further ticks are kept.
 	For time.Duration
 	// Metric reports whether a metric is kept; nil: all are. It is called once for each
 	// description.
@@ -26,8 +26,8 @@ type Keep struct {
 	NoEvents bool
 }
 
-// An Archive holds what was recorded last. Only one goroutine at a time may use it or what it
-// returns; only instances never change again.
+// An Archive holds what was recorded last. Only one goroutine at a time may use it and what it
+// returns, except instances, which never change.
 type Archive struct {
 	derive.Answers
 	keep      Keep

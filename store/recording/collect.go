@@ -36,8 +36,8 @@ type batch struct {
 }
 
 const (
-	// CommitEvery is how many intervals of Options.Seal one commit covers; at the end of each
-	// other interval the journal is fully synced, which is as safe. Larger chunks are smaller
+	// CommitEvery is how many intervals of Options.Seal one commit covers; at the end of the
+	// other intervals the journal is fully synced, which is as safe. Larger chunks are smaller
 	// per value, and each commit costs some pages besides.
 	CommitEvery = 12
 	// generationSize is the size of a journal generation at which a commit is due earlier.
@@ -72,7 +72,7 @@ const (
 )
 
 // keepSchedule makes everything safe from a power cut when it is time: by a full sync of the
-// journal or, every CommitEvery times, by a commit of what has been collected.
+// journal or, every CommitEvery-th time, by a commit of what has been collected.
 func (w *Writer) keepSchedule(l *live, now int64) {
 	switch {
 	case w.commitDue(l, now):

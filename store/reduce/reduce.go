@@ -21,8 +21,8 @@ type Options struct {
 	// Process reports whether a process, given by its key, keeps a row of its own; nil: all do.
 	// What the others used is summed up in one row.
 	Process func(key string) bool
-	// Of, if set, are the source IDs to note in the result, for sources that were themselves
-	// made of other archives.
+	// Of, if set, are the IDs of the archives that the result names as its sources, for files
+	// that were put together only to be reduced.
 	Of []string
 	// Progress, if set, is called with how much of the archives has been read.
 	Progress func(done, total int64)

@@ -148,7 +148,8 @@ func (p part) sound() bool {
 	}) == nil
 }
 
-// cluster returns the end of the run of parts, from the i-th on, that overlap one another.
+// cluster returns the end of the run of parts, from the i-th on, of which each overlaps one
+// before it.
 func (j *job) cluster(i int) int {
 	last := j.parts[i].ref.Info.Last.Cont
 	for i++; i < len(j.parts) && j.parts[i].ref.Info.First.Cont <= last; i++ {

@@ -11,7 +11,7 @@ type mapper struct {
 	Mapping
 	groups map[*metric.Group]*mappedGroup
 	descs  map[*metric.Desc]*metric.Desc
-	whys   map[metric.Reason]metric.Reason // few, since there are few reasons
+	whys   map[metric.Reason]metric.Reason // no more than there can be reasons
 	insts  map[*metric.Instance]*mappedInstance
 	texts  map[mappedText]mappedWord
 	made   metric.Tick

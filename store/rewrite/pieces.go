@@ -12,7 +12,7 @@ import (
 	"tachograph/store/layout"
 )
 
-// Pieces are archives that appear in a directory together. They are made in a folder below it,
+// pieces are archives that appear in a directory together. They are made in a folder below it,
 // which is renamed once all of them are made. If the process is killed, the next one removes the
 // folder if it still has its first name, and moves the pieces into place if it has the second.
 type pieces struct {
