@@ -123,7 +123,7 @@ type verifier struct {
 	progress    func(done, total int64)
 	done, total int64
 	findings    []Finding
-	foreign     bool // the file that was checked last is not an archive
+	foreign     bool // the archive file that was checked last is not an archive
 	// owner holds, by name, what live archives say about their journals.
 	owner map[string]*owner
 }

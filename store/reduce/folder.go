@@ -28,7 +28,7 @@ type folder struct {
 	segEnds  map[int]metric.Stamp // by segment: its last tick so far
 	openFrom int64                // when the present segment began, by the continuous clock
 	pending  []pending
-	began    *metric.Group // the group with the companions of whole groups
+	began    *metric.Group // the group with the metrics reduced.began and reduced.readings
 	steps    map[string]*metric.Instance
 }
 
@@ -55,7 +55,7 @@ func newFolder(r *reducer, class metric.Class) *folder {
 }
 
 // enter begins with the next archive. Nothing is carried over into it: each archive's part of a
-// step becomes a block of its own, so that it can be beside the others.
+// step becomes a block of its own, next to those of the other archives.
 func (f *folder) enter(file *archive.File) error {
 	f.file, f.fresh, f.breaks = file, true, nil
 	for i := range file.Events {
