@@ -7,15 +7,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Choice is which metrics of one of a source's groups are wanted. It does not
-// change.
+// A Choice selects some metrics of one of a source's groups. It does not change.
 type Choice struct {
 	group *metric.Group
 	slot  []int16 // column of the full group -> column of the block, or -1
 }
 
-// NewChoice is those columns of full that want accepts; nil when there are none.
-// Unsupported and computed metrics are never wanted.
+// NewChoice selects the columns of full that want accepts. It returns nil when there are none.
+// It never selects unsupported and computed metrics.
 func NewChoice(full *metric.Group, want func(col int) bool) *Choice {
 	c := &Choice{slot: make([]int16, len(full.Metrics)), group: &metric.Group{Name: full.Name, Indom: full.Indom}}
 	for i, d := range full.Metrics {
@@ -31,31 +30,32 @@ func NewChoice(full *metric.Group, want func(col int) bool) *Choice {
 	return c
 }
 
-// Group is the group that blocks are of which are filled as c says.
+// Group is the group of the blocks that a frame with this choice fills.
 func (c *Choice) Group() *metric.Group { return c.group }
 
-// Len is how many columns the full group has.
+// Len is the number of columns in the full group.
 func (c *Choice) Len() int { return len(c.slot) }
 
-// Column is where a column of the full group stands in such a block; -1 if it is
-// not in there.
+// Column maps a column of the full group to its column in such a block; -1 if the choice leaves
+// it out.
 func (c *Choice) Column(col int) int { return int(c.slot[col]) }
 
-// Frame is a block being filled: the cells that are wanted of one of a
-// source's groups. A source addresses columns by their place in its own full
-// group; columns that the plan does not want swallow what is set.
+// A Frame is a block being filled with the chosen cells of one of a source's groups. A source
+// addresses columns by their place in its own full group; the frame drops what is set in columns
+// that the choice leaves out.
 type Frame struct {
 	block metric.Block
 	full  *metric.Group
-	slot  []int16 // of the choice
+	slot  []int16 // the choice's: column of full -> column of block, or -1
 	types []metric.Type
 	rows  rowCopies
-	// room is how many rows to make room for at once: as many as Take gave away.
+	// room is how many rows Reset makes room for at once, from the size of the block that Take
+	// gave away.
 	room int
 }
 
-// NewFrame makes a frame for those metrics of full that want accepts; it
-// returns nil when there are none.
+// NewFrame makes a frame for the metrics of full that want accepts. It returns nil when there
+// are none.
 func NewFrame(full *metric.Group, want func(*metric.Desc) bool) *Frame {
 	c := NewChoice(full, func(col int) bool { return want(full.Metrics[col]) })
 	if c == nil {
@@ -64,7 +64,7 @@ func NewFrame(full *metric.Group, want func(*metric.Desc) bool) *Frame {
 	return FrameFor(full, c)
 }
 
-// FrameFor makes a frame for what c says of full, and for other choices later.
+// FrameFor makes a frame for the metrics that c selects from full. Choose can change c later.
 func FrameFor(full *metric.Group, c *Choice) *Frame {
 	f := &Frame{full: full, types: make([]metric.Type, len(full.Metrics))}
 	for i, d := range full.Metrics {
@@ -74,8 +74,7 @@ func FrameFor(full *metric.Group, c *Choice) *Frame {
 	return f
 }
 
-// Choose has f want, from the next Reset on, what c says of its group. Instances
-// that were known stay known.
+// Choose replaces f's choice from the next Reset on. The instances that f knows stay known.
 func (f *Frame) Choose(c *Choice) {
 	if f.block.Group == c.group {
 		return
@@ -89,13 +88,13 @@ func (f *Frame) Choose(c *Choice) {
 	f.block.Group, f.slot = c.group, c.slot
 }
 
-// Full is the source's group that f was made from.
+// Full is the source's group that f was made for.
 func (f *Frame) Full() *metric.Group { return f.full }
 
 // Block is what has been filled in. It is valid until the next Reset.
 func (f *Frame) Block() *metric.Block { return &f.block }
 
-// Take is Block for who keeps it: f has no part in it any more.
+// Take returns the block for the caller to keep. f no longer uses it.
 func (f *Frame) Take() *metric.Block {
 	b := f.block
 	n := len(b.Rows)
@@ -109,14 +108,14 @@ func (f *Frame) Take() *metric.Block {
 	return &b
 }
 
-// Freeze ends a reading: from now on the instances of the block stay as they
-// are, whatever the source does with its own.
+// Freeze ends a reading: from now on the instances in the block stay as they are, whatever the
+// source does with its own.
 func (f *Frame) Freeze() { f.rows.freeze(f.block.Rows) }
 
-// Known are the instances of the last reading that was frozen.
+// Known returns the instances of the last frozen reading.
 func (f *Frame) Known() []*metric.Instance { return f.rows.last }
 
-// Wants reports whether any of the columns is wanted: ask before a dear call.
+// Wants reports whether the choice includes any of the columns. Ask before an expensive call.
 func (f *Frame) Wants(cols ...int) bool {
 	for _, c := range cols {
 		if f.slot[c] >= 0 {
@@ -126,7 +125,7 @@ func (f *Frame) Wants(cols ...int) bool {
 	return false
 }
 
-// Reset empties f and stamps it.
+// Reset empties f and sets its stamp.
 func (f *Frame) Reset(at metric.Stamp) {
 	f.block.At = at
 	f.block.Rows = f.block.Rows[:0]
@@ -139,7 +138,7 @@ func (f *Frame) Reset(at metric.Stamp) {
 	}
 }
 
-// makeRoom makes room for all rows at once, in place of what was given away.
+// makeRoom allocates room for all rows at once, to replace the block that Take gave away.
 func (f *Frame) makeRoom() {
 	f.block.Rows = make([]*metric.Instance, 0, f.room)
 	for i := range f.block.Cols {
@@ -164,8 +163,7 @@ func (f *Frame) Row(in *metric.Instance) int {
 	return n
 }
 
-// Drop takes back the row that was added last: its instance vanished while it
-// was being read.
+// Drop removes the row that was added last, for an instance that vanished during its reading.
 func (f *Frame) Drop() {
 	n := len(f.block.Rows) - 1
 	f.block.Rows = f.block.Rows[:n]
@@ -184,17 +182,15 @@ func (f *Frame) SetBits(row, col int, bits uint64) {
 	}
 }
 
-// outsideType is why a value is absent that its metric's type cannot hold: the
-// kernel's is wider than the metric, or it is a nonsense. Cut to the type it
-// would be another number.
+// outsideType is the reason for a value that its metric's type cannot hold: the kernel's type is
+// wider than the metric's, or the value is nonsense. Truncated to the type it would be a
+// different number.
 var outsideType = metric.ReasonFor("the kernel's value does not fit the metric's type")
 
-// SetUint sets a cell to a whole number that has no sign, or to the bits of one
-// that has.
+// SetUint sets a cell to an unsigned integer, or to the bits of a signed one.
 func (f *Frame) SetUint(row, col int, v uint64) { f.SetInt(row, col, int64(v)) }
 
-// SetInt sets a cell to a whole number; that of 64 bits without a sign takes
-// its bits.
+// SetInt sets a cell to an integer. An unsigned 64-bit cell takes the bits of v.
 func (f *Frame) SetInt(row, col int, v int64) {
 	fits := true
 	switch f.types[col] {
@@ -219,8 +215,8 @@ func (f *Frame) SetFloat(row, col int, v float64) {
 	f.SetBits(row, col, math.Float64bits(v))
 }
 
-// SetString sets a string cell. Pass the same string again while the value
-// stands still: the store then sees at once that nothing changed.
+// SetString sets a string cell. While the value is the same, pass the same string again: the
+// store then sees at once that nothing changed.
 func (f *Frame) SetString(row, col int, v string) {
 	if s := f.slot[col]; s >= 0 {
 		c := &f.block.Cols[s]
@@ -230,14 +226,14 @@ func (f *Frame) SetString(row, col int, v string) {
 	}
 }
 
-// SetMissing says why a cell has no value.
+// SetMissing records why a cell has no value.
 func (f *Frame) SetMissing(row, col int, why metric.Reason) {
 	if s := f.slot[col]; s >= 0 {
 		f.block.Cols[s].Miss[row] = why
 	}
 }
 
-// MissRow says why all cells of a row that have not been set have no value.
+// MissRow records why the cells of a row that have not been set have no value.
 func (f *Frame) MissRow(row int, why metric.Reason) {
 	for i := range f.block.Cols {
 		if m := f.block.Cols[i].Miss; m[row] == metric.NotRead {
@@ -246,8 +242,7 @@ func (f *Frame) MissRow(row int, why metric.Reason) {
 	}
 }
 
-// Miss empties f and says why the instances that are known from the last reading
-// have no values.
+// Miss empties f and records why the instances known from the last reading have no values.
 func (f *Frame) Miss(at metric.Stamp, why metric.Reason) {
 	f.Reset(at)
 	if f.full.Indom == metric.NoIndom {

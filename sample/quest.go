@@ -2,23 +2,23 @@ package sample
 
 import "time"
 
-// When a source that lacks something, or may have lost it, is looked at again: a recorder
-// that starts with the machine is there before many drivers, and devices come and go.
+// When to look again at a source that lacks something, or may have lost it. A recorder that
+// starts with the machine runs before many drivers do, and devices come and go.
 const (
-	// FirstLook is how long after the start, after a change and after a wake there is the
-	// first look: drivers match one after another. Each further look is twice as far
-	// away, up to MostLook.
+	// FirstLook is the time to the first look after the start, after a change and after a wake,
+	// because drivers match one after another. The interval doubles with each further look, up to
+	// MostLook.
 	FirstLook = 5 * time.Second
 	MostLook  = time.Minute
-	// LookShare bounds what looking costs in the long run: a source that takes five
-	// milliseconds to look does so every hundred seconds at most. What one look took
-	// tells little on a machine that is busy starting, so that the quickest counts,
-	// and rarest is the least that is done.
+	// LookShare limits what looking costs in the long run: a source that takes five milliseconds
+	// to look does so every hundred seconds at most. The quickest look counts, because one look
+	// on a machine that is busy starting takes longer than usual. However much a look costs,
+	// there is one each rarest.
 	LookShare = 20_000
 	rarest    = 10 * time.Minute
 )
 
-// A Quest plans the looks of one source. Its times are of the awake clock.
+// A Quest plans when to look at one source. Its times are on the awake clock.
 type Quest struct {
 	At int64 // of the next look
 
@@ -28,14 +28,14 @@ type Quest struct {
 	change int64         // the last one; 0: none
 }
 
-// Begin begins anew with frequent looks.
+// Begin starts over with frequent looks.
 func (q *Quest) Begin(now int64) {
 	q.every, q.most = FirstLook, MostLook
 	q.Next(now)
 }
 
-// Changed plans the next look after a change. Another may follow at once; but what
-// comes and goes again and again is looked at ever more rarely.
+// Changed plans the next look after a change. The first change leads to frequent looks, because
+// another may follow at once. When changes recur within an hour, the looks become ever rarer.
 func (q *Quest) Changed(now int64) {
 	often := q.change != 0 && time.Duration(now-q.change) < time.Hour
 	q.change = now
@@ -48,14 +48,14 @@ func (q *Quest) Changed(now int64) {
 	q.Next(now)
 }
 
-// Took notes what a look cost.
+// Took records the cost of a look.
 func (q *Quest) Took(d time.Duration) {
 	if q.cost == 0 || d < q.cost {
 		q.cost = d
 	}
 }
 
-// Next plans the next look: soon at first, then as rarely as a look costs.
+// Next plans the next look: soon at first, later at an interval in proportion to a look's cost.
 func (q *Quest) Next(now int64) {
 	wait := q.every
 	if q.every >= MostLook {

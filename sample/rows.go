@@ -7,13 +7,13 @@ import "tachograph/sample/metric"
 // while this class's values are still on their way to the archive.
 type rowCopies struct {
 	byOrig map[*metric.Instance]*metric.Instance
-	// last holds the copies of the latest reading, and orig what they are
-	// copies of: most rows stay where they are.
+	// last holds the copies of the latest reading, and orig their originals. Most rows keep their
+	// place from one reading to the next.
 	last, orig []*metric.Instance
 }
 
-// freeze replaces the instances of rows by copies: the same copy as last time
-// for an instance that did not change.
+// freeze replaces the instances in rows by copies. An instance that did not change gets the same
+// copy as last time.
 func (r *rowCopies) freeze(rows []*metric.Instance) {
 	before := r.last
 	r.last = r.last[:0]
@@ -21,7 +21,7 @@ func (r *rowCopies) freeze(rows []*metric.Instance) {
 		return
 	}
 	if len(r.byOrig) > 2*len(rows)+64 || r.byOrig == nil {
-		// Most of what the map holds is gone.
+		// Most of the map's instances are gone.
 		r.byOrig = make(map[*metric.Instance]*metric.Instance, len(rows))
 		for i, c := range before {
 			r.byOrig[r.orig[i]] = c
@@ -48,8 +48,8 @@ func (r *rowCopies) freeze(rows []*metric.Instance) {
 	}
 }
 
-// same reports whether c is still a true copy of in. A source may use the
-// memory of a dead instance for a new one, whose key then differs.
+// same reports whether c is still a true copy of in. A source may reuse the memory of a dead
+// instance for a new one, whose key then differs.
 func same(c, in *metric.Instance) bool {
 	return c.Rev == in.Rev && c.ID == in.ID && c.Key == in.Key && c.Name == in.Name
 }

@@ -2,14 +2,13 @@ package sample
 
 import "tachograph/sample/metric"
 
-// A Sink takes what sources gave. Its methods are never called at the same
-// time.
+// A Sink receives what sources read. Calls to its methods never overlap.
 type Sink interface {
-	// Append takes a tick. Its blocks are filled again as soon as Append has
-	// returned: who keeps one keeps a Clone. Its instances never change.
+	// Append receives a tick. The caller refills the blocks as soon as Append has returned, so a
+	// sink that keeps one must Clone it. The instances never change.
 	Append(*metric.Tick) error
-	// Event takes events, in their order; the slice is the caller's.
+	// Event receives events in order; the slice is the caller's.
 	Event(...metric.Event) error
-	// Describe announces metrics that are new, or described differently.
+	// Describe announces new metrics and metrics whose description changed.
 	Describe([]*metric.Desc) error
 }

@@ -1,7 +1,6 @@
-// Package sample reads metrics. It knows what a metric is (package
-// sample/metric), which ones there are (sample/catalog), how each platform
-// supplies them (sample/linux, sample/darwin) and when each is due
-// (sample/engine). It does not know how values are kept.
+// Package sample reads metrics. It knows what a metric is (package sample/metric), which metrics
+// exist (sample/catalog), how each platform supplies them (sample/linux, sample/darwin) and when
+// each is due (sample/engine). It does not know how values are stored.
 package sample
 
 import (
@@ -24,69 +23,64 @@ type Source interface {
 	// timings, errors and the configuration.
 	Name() string
 
-	// Groups lists what the source supplies. A metric that this machine does
-	// not have is in its group with Desc.Unsupported set. The answer does not
-	// change until Refresh.
+	// Groups lists what the source supplies. A metric that this machine lacks is in its group
+	// with Desc.Unsupported set. The answer does not change until Refresh.
 	Groups() []*metric.Group
 
-	// Read fills the frames, each of which wants some metrics of one of the
-	// source's groups. It must set the Stamp of each frame it fills. A value
-	// that cannot be read is set missing with its reason; an error is
-	// returned only when nothing at all could be read, and then the engine
+	// Read fills the frames; each asks for some metrics of one of the source's groups. It must
+	// set the Stamp of each frame it fills. It marks a value that it cannot read as missing, with
+	// the reason. It returns an error only when it could read nothing at all; the engine then
 	// marks all cells.
 	Read(c *Context, frames []*Frame) error
 
-	// Refresh looks again for what the machine has: called at the start of
-	// each archive, and whenever a Looker has seen a change.
+	// Refresh looks again for what the machine has. The engine calls it at the start of each
+	// archive, and whenever a Looker has seen a change.
 	Refresh() error
 
 	// Close releases what the source holds.
 	Close() error
 }
 
-// A Looker is a Source whose machine may change while it is read: a driver that
+// A Looker is a Source for parts of the machine that may change between readings: a driver that
 // matches late, a module that is loaded, a battery or a card that is put in.
 type Looker interface {
 	Source
-	// Look reports whether Refresh would find the machine other than it found
-	// it last. It changes nothing about the source and is cheap: the engine
-	// asks it again and again.
+	// Look reports whether Refresh would find a different machine than last time. It changes
+	// nothing about the source and is cheap, because the engine calls it again and again.
 	Look() bool
 }
 
-// Context is what the engine lends a source for one reading.
+// Context is what the engine gives a source for one reading.
 type Context struct {
 	// Now reads the three clocks.
 	Now func() metric.Stamp
 	// Emit records an event: a process that started, a disk that went away.
 	// It may be called only during Read.
 	Emit func(metric.Event)
-	// Class is what is being read. A source that goes on where it stopped does
-	// so for each class by itself.
+	// Class is the class being read. A source that reads in parts keeps a separate position for
+	// each class.
 	Class metric.Class
 	// Enough reports whether a source of very many instances shall stop, keep
 	// what it has read, and go on there the next time. Nil is never.
 	Enough func() bool
-	// Living says that only what there is now is wanted: the last totals of what has
-	// ended are nobody's business.
+	// Living asks only for what exists now, without the last totals of what has ended.
 	Living bool
-	// Repeated says that an answer which the kernel repeats, as it does for who asks too
-	// often, is wanted as well, with the time at which it was new. In a recording it would
-	// look like a machine that stood still.
+	// Repeated also accepts an answer that the kernel repeats, as it does for callers that ask
+	// too often, stamped with the time when it was new. In a recording such an answer would look
+	// like a machine at rest.
 	Repeated bool
 
 	read, of int
 }
 
-// Late asks Enough. That reads the clocks: ask once for some dozens of
-// instances. It is also a sign of life: a source is taken to hang when it has
-// not asked for the clocks for long.
+// Late calls Enough. That reads the clocks: call it once for some dozens of instances. The call
+// is also a sign of life: a source that has not read the clocks for long is taken to hang.
 func (c *Context) Late() bool { return c.Enough != nil && c.Enough() }
 
-// Partly says that only some of the instances there are could be read in time.
+// Partly records that the source could read only some of the existing instances in time.
 func (c *Context) Partly(read, of int) { c.read, c.of = read, of }
 
-// Part returns what Partly has said since the last time; of is 0 if nothing.
+// Part returns what Partly recorded since the last call; of is 0 if it recorded nothing.
 func (c *Context) Part() (read, of int) {
 	read, of = c.read, c.of
 	c.read, c.of = 0, 0
@@ -104,7 +98,7 @@ func Read(s Source, c *Context, frames []*Frame) (err error) {
 	return s.Read(c, frames)
 }
 
-// ReasonOf is why there are no values where a source returned err.
+// ReasonOf is the reason for missing values when a source returned err.
 func ReasonOf(err error) metric.Reason {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

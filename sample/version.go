@@ -2,12 +2,10 @@ package sample
 
 import "runtime/debug"
 
-// Release is the version of the product; what it was built from comes from
-// the build itself.
+// Release is the version of the product. The commit comes from the build itself.
 const Release = "1.0.0"
 
-// Version is the version of this program, with the commit it was built from
-// where that is known.
+// Version is the version of this program, with the commit it was built from if known.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

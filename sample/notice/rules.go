@@ -7,23 +7,21 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A rule says what of one metric is worth telling.
+// A rule decides which values of one metric deserve an event.
 type rule struct {
 	metric string
-	// instance is the name of the one that is looked at; "" for metrics that
-	// have none.
+	// instance is the name of the instance to look at; "" for metrics without instances.
 	instance string
 	kind     metric.EventKind
 	judge    judge
 }
 
-// A judge looks at one value after the other and says in a sentence what is to
-// be told of it; "" for nothing.
+// A judge looks at one value after the other and returns the text of an event; "" for no event.
 type judge interface {
 	look(v metric.Value, at metric.Stamp) (text string, labels []metric.Label)
 }
 
-// rules makes a fresh set: each rule's judge remembers what it saw.
+// rules makes a fresh set, because each rule's judge remembers what it saw.
 func rules() []*rule {
 	return []*rule{
 		{metric: "power.source", kind: metric.EventPower, judge: &state{
@@ -34,8 +32,7 @@ func rules() []*rule {
 			calm: "1", words: map[string]string{"1": "normal", "2": "warning", "4": "critical"},
 			began: "memory is short: the kernel says %[2]s", ended: "memory is no longer short, after %s"}},
 		{metric: "kernel.all.pressure.memory.full.avg", instance: "10 second", kind: metric.EventMemory, judge: &threshold{
-			// Ten percent of the time in which nothing could run for lack of
-			// memory is felt by everybody.
+			// Users notice when nothing can run for ten percent of the time for lack of memory.
 			over: 10, under: 1,
 			began: "memory is short: all processes waited for it %.0f %% of ten seconds", ended: "memory is no longer short, after %s"}},
 		{metric: "mem.vmstat.oom_kill", kind: metric.EventMemory, judge: &count{
@@ -43,14 +40,13 @@ func rules() []*rule {
 	}
 }
 
-// state tells when something that is one of a few words becomes another.
+// state reports each change of a value that is one of a few words.
 type state struct {
-	// calm is the value in which all is well; "" where none is better than
-	// another.
+	// calm is the value in which all is well; "" where no value is better than another.
 	calm string
-	// words are what to call the values; nil: themselves.
+	// words translates values for the text; values that are not in it stay as they are.
 	words map[string]string
-	// began takes the old and the new word, ended how long it was not calm.
+	// began takes the old and the new word, ended how long the value was not calm.
 	began, ended string
 
 	known bool
@@ -80,8 +76,8 @@ func (s *state) word(value string) string {
 	return value
 }
 
-// threshold tells when a number rises over one mark and when it has fallen
-// under a lower one: what wavers between them is told once.
+// threshold reports when a number rises above one mark, and when it has fallen below a lower
+// one. A number that wavers between the two is reported once.
 type threshold struct {
 	over, under  float64
 	began, ended string // began takes the number, ended how long it lasted
@@ -102,7 +98,7 @@ func (t *threshold) look(v metric.Value, at metric.Stamp) (string, []metric.Labe
 	return "", nil
 }
 
-// count tells when a counter that hardly ever moves has moved.
+// count reports increases of a counter that rarely moves.
 type count struct {
 	one, many string
 
@@ -127,7 +123,7 @@ func change(was, is string) []metric.Label {
 	return []metric.Label{{Name: "was", Value: was}, {Name: "is", Value: is}}
 }
 
-// period are the labels of an event that ends one, see metric.Event.
+// period returns the labels of an event that ends a period, see metric.Event.
 func period(from, to metric.Stamp) []metric.Label {
 	return metric.Period(from.Time(), time.Duration(to.Cont-from.Cont))
 }

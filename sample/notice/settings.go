@@ -9,30 +9,28 @@ import (
 	"tachograph/sample/metric"
 )
 
-// settings are the last values of what an administrator can change, by metric
-// and instance.
+// settings holds the last values of what an administrator can change, by metric and instance.
 type settings map[settingID]*setting
 
 type settingID struct{ metric, key string }
 
 type setting struct {
 	value metric.Value
-	// told counts the changes told since the stamp.
+	// told counts the changes reported since the stamp.
 	told  int
 	since metric.Stamp
 }
 
 const (
-	// A setting that some program turns to and fro is told so often,
+	// mostTold is how often a setting that some program turns to and fro is reported,
 	mostTold = 4
-	// and then not before so much time has passed.
+	// until toldAgain has passed.
 	toldAgain = int64(time.Hour)
-	// Instances that are gone are not taken out one by one.
+	// mostSettings limits the map: instances that are gone are not removed one by one.
 	mostSettings = 20000
 )
 
-// isSetting reports whether d is something that stays as it is until somebody
-// changes it.
+// isSetting reports whether d keeps its value until an administrator or a program changes it.
 func isSetting(d *metric.Desc) bool {
 	return d.Sem == metric.Discrete && (d.Class == metric.Constrained || d.Class == metric.Static)
 }
@@ -70,7 +68,7 @@ func (s settings) look(b *metric.Block, col int, events []metric.Event) []metric
 	return events
 }
 
-// tell makes the event of a change, unless there were too many.
+// tell makes the event for a change, unless there were too many.
 func (s *setting) tell(d *metric.Desc, in *metric.Instance, was metric.Value, at metric.Stamp) (metric.Event, bool) {
 	if at.Cont-s.since.Cont >= toldAgain {
 		s.told, s.since = 0, at

@@ -6,7 +6,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Watcher looks at ticks. The zero value is not ready: make one with New.
+// Watcher finds changes in ticks. The zero value is not ready: make one with New.
 type Watcher struct {
 	mu       sync.Mutex
 	rules    map[string]*rule // by metric
@@ -23,7 +23,7 @@ func New() *Watcher {
 	return w
 }
 
-// plan is what is looked at in the blocks of one group.
+// plan lists what to look at in the blocks of one group.
 type plan struct {
 	rules    []ruled
 	settings []int // columns
@@ -34,8 +34,8 @@ type ruled struct {
 	rule *rule
 }
 
-// mostPlans bounds what is remembered of groups: a changed configuration makes
-// others, and the old ones are never seen again.
+// mostPlans limits the remembered groups: each change of the configuration makes new groups, and
+// the old ones never come again.
 const mostPlans = 1000
 
 func (w *Watcher) plan(g *metric.Group) *plan {
@@ -58,7 +58,7 @@ func (w *Watcher) plan(g *metric.Group) *plan {
 	return p
 }
 
-// Look returns what is to be told of a tick.
+// Look returns the events that a tick deserves.
 func (w *Watcher) Look(t *metric.Tick) []metric.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
