@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// burst is for how long the budget may be saved up: who looks around for a
-	// while gets all that is asked for at once.
+	// burst is how long unused budget accumulates: a user who looks around for a while gets
+	// everything at once.
 	burst = 30 * time.Second
-	// mostRepay bounds for how long values are shared because of what they cost.
+	// mostRepay limits how long a value is shared because of its cost.
 	mostRepay = time.Minute
 )
 
-// budget is the processor time that reading may take: so much of each second, saved
-// up for a while.
+// budget is the processor time that reading may take: a share of each second, accumulated for a
+// while.
 type budget struct {
 	most float64 // cores; 0: no bound
 
@@ -31,7 +31,7 @@ func (b *budget) begin(most float64, now int64) {
 
 func (b *budget) scale(d time.Duration) time.Duration { return time.Duration(float64(d) * b.most) }
 
-// broke reports whether the budget is used up, and whether that is news.
+// broke reports whether the budget is used up, and whether that has just changed.
 func (b *budget) broke(now int64) (is, news bool) {
 	if b.most <= 0 {
 		return false, false
@@ -40,14 +40,14 @@ func (b *budget) broke(now int64) (is, news bool) {
 	defer b.mu.Unlock()
 	b.saved = min(b.saved+b.scale(time.Duration(now-b.at)), b.scale(burst))
 	b.at = now
-	// It is not over with the first millisecond that is saved again.
+	// A used up budget stays so until a quarter of the burst is saved again.
 	is = b.saved <= 0 || b.short && b.saved < b.scale(burst)/4
 	news, b.short = is != b.short, is
 	return is, news
 }
 
-// spend takes work out of the budget, and returns for how long what came of it is to
-// be shared while there is nothing left.
+// spend subtracts work from the budget. It returns how long the result is to be shared while the
+// budget is used up.
 func (b *budget) spend(work time.Duration) (repay time.Duration) {
 	if b.most <= 0 {
 		return 0

@@ -1,17 +1,16 @@
-// Package demand reads metrics when somebody asks for them, for those who have no
-// deadlines of their own but are asked by others, at any time and by many at once.
+// Package demand reads metrics on request. It serves programs without a schedule of their own,
+// whose clients ask at any time and concurrently.
 //
-// What is read is what was asked for and nothing else: of each source that has any
-// of it one reading, whose frames hold the wanted metrics alone, so that a source
-// makes only the calls that these need. A value that is younger than the shortest
-// interval at which reading it again can give anything new (Desc.MinInterval) is
-// shared instead, among all who ask.
+// It reads only what was asked for. It reads each source that has some of the metrics once, with
+// frames that hold just these metrics, so that the source makes only the calls that they need.
+// Desc.MinInterval is the shortest interval at which reading again can give anything new. A
+// value younger than that is shared among all callers instead of being read again.
 //
-// A source that does not come back keeps nobody waiting: the others go on being read
-// beside it, who asked is told that it has timed out, and it is not asked again until
-// it has come back, and then less and less often, as package engine does. What comes
-// back late is kept like any other reading.
+// A source that hangs delays no caller: the others are read beside it, and the caller gets its
+// metrics as timed out. The source is not asked again until it has come back, and then less and
+// less often, as package engine does. A late result is kept like any other.
 //
-// A budget bounds what reading may cost over time, whoever asks how often: when it is
+// A budget limits what reading may cost over time, however often callers ask: when it is used
+// up, what is expensive to read is shared for longer.
 // used up, what is expensive to read is shared for longer.
 package demand

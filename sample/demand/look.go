@@ -7,22 +7,21 @@ import (
 	"tachograph/sample"
 )
 
-// restless is a source that may find out by being read that its groups should be
-// others.
+// restless is a source that may find out during a reading that its groups should be different.
 type restless interface{ Restless() bool }
 
-// calmEvery is how often those are asked.
+// calmEvery is how often restless sources are asked.
 const calmEvery = time.Hour
 
-// quest is the search of one source for what it did not find yet.
+// quest schedules the looks of one source for what it did not find yet.
 type quest struct {
 	sample.Quest
 	source *source
 	look   func() bool
 }
 
-// Start lets sources look again for what the machine did not have, until Close: a
-// card that is put in, a driver that matches late.
+// Start makes sources look again, until Close, for what the machine lacked: a card that is put
+// in, a driver that matches late.
 func (r *Reader) Start() {
 	now := r.opt.Now().Awake
 	var quests []*quest
@@ -64,8 +63,8 @@ func (r *Reader) seek(quests []*quest) {
 	}
 }
 
-// lookAgain has a source look, and refreshes it if it saw something. One that does not
-// answer looks at another time.
+// lookAgain makes a source look, and refreshes it if it saw something. A busy source looks at
+// another time.
 func (r *Reader) lookAgain(q *quest) {
 	s := q.source
 	if !s.takeWithin(time.Second) {
@@ -94,8 +93,8 @@ func (r *Reader) lookAgain(q *quest) {
 	}
 }
 
-// refresh has a source look at the machine anew and reports whether it has other
-// groups now. The caller holds its turn.
+// refresh makes a source look at the machine anew and reports whether its groups changed. The
+// caller holds the source's turn.
 func (r *Reader) refresh(s *source) bool {
 	if err := s.Refresh(); err != nil {
 		r.opt.Log.Warn("a source could not look again for what this machine has", "source", s.name, "error", err)
@@ -105,8 +104,8 @@ func (r *Reader) refresh(s *source) bool {
 	if slices.Equal(old, now) {
 		return false
 	}
-	// A source tells its groups apart by their addresses, so that equal ones count as
-	// others as well.
+	// A source tells its groups apart by their addresses, so groups with equal content count as
+	// changed as well.
 	s.adopt(slices.Clone(now))
 	return true
 }

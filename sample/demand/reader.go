@@ -15,34 +15,33 @@ import (
 )
 
 const (
-	// handOver is how long a reading may take before others are begun beside it.
-	// Reading one after the other is cheaper, and makes fewer threads.
+	// handOver is how long a source may take before the next is read beside it. Reading one after
+	// the other is cheaper, and makes fewer threads.
 	handOver = 50 * time.Millisecond
 )
 
-// Options are what a Reader works with. Now is required.
+// Options configure a Reader. Now is required.
 type Options struct {
 	// Now reads the three clocks.
 	Now func() metric.Stamp
-	// Worked is the processor time that this program has used so far. Without it,
-	// time is taken for work.
+	// Worked is the processor time that this program has used so far. Without it, elapsed time
+	// counts as work.
 	Worked func() time.Duration
-	// Within is how long a Read takes at most; two seconds if it is zero.
+	// Within limits how long a Read takes; two seconds if it is zero.
 	Within time.Duration
-	// HandOver, if set, is how long a source is waited for before others are read
-	// beside it.
+	// HandOver, if set, is how long a source may take before others are read beside it.
 	HandOver time.Duration
-	// MaxCPU, in cores, bounds what reading may cost over time. Zero means no bound.
+	// MaxCPU, in cores, limits what reading may cost over time. Zero means no limit.
 	MaxCPU float64
-	// Anew has everything read each time it is asked for, and of each source all
-	// instances, however many.
+	// Anew disables sharing: each request reads everything anew, and all instances of each
+	// source, however many.
 	Anew bool
-	// Changed is told, when the Reader was started, that a source has other groups.
+	// Changed is called, if Start was, when a source's groups have changed.
 	Changed func()
 	Log     *slog.Logger
 }
 
-// Reader reads sources for those who ask. It may be used by many at once.
+// Reader reads sources on request. It is safe for concurrent use.
 type Reader struct {
 	opt     Options
 	sources []*source
@@ -53,14 +52,14 @@ type Reader struct {
 	closing sync.Once
 }
 
-// place is where a metric is read.
+// place says where a metric is read.
 type place struct {
 	source     *source
 	full       *metric.Group
 	group, col int
 }
 
-// New makes a Reader of sources, which are its own from now on.
+// New makes a Reader of sources. It owns them from now on.
 func New(sources []sample.Source, opt Options) *Reader {
 	if opt.Within == 0 {
 		opt.Within = 2 * time.Second
@@ -83,7 +82,7 @@ func New(sources []sample.Source, opt Options) *Reader {
 	return r
 }
 
-// place finds out where each metric is.
+// place records where each metric is.
 func (r *Reader) place() {
 	r.placing.Lock()
 	defer r.placing.Unlock()
@@ -98,7 +97,7 @@ func (r *Reader) place() {
 	r.places.Store(&places)
 }
 
-// Groups are those of all sources.
+// Groups returns the groups of all sources.
 func (r *Reader) Groups() []*metric.Group {
 	var all []*metric.Group
 	for _, s := range r.sources {
@@ -107,7 +106,7 @@ func (r *Reader) Groups() []*metric.Group {
 	return all
 }
 
-// Status is what became of reading each source.
+// Status returns the statistics of each source.
 func (r *Reader) Status() []Status {
 	var all []Status
 	for _, s := range r.sources {
@@ -120,21 +119,20 @@ func (r *Reader) Status() []Status {
 	return all
 }
 
-// Reading is what was asked for.
+// Reading is the answer to one Read.
 type Reading struct {
 	At metric.Stamp
-	// Blocks hold each metric that was asked for and has been read, once. They do not
-	// change any more.
+	// Blocks hold each requested metric that was read, once. They never change.
 	Blocks []*metric.Block
-	// Missing are the others, with the reason.
+	// Missing holds the other metrics, with the reason.
 	Missing map[*metric.Desc]metric.Reason
-	// Costs are what was read for it, in the order of the sources, and Took is how long
-	// that took together.
+	// Costs lists the sources that were read for this, in their order, and Took is how long the
+	// whole Read took.
 	Costs []Cost
 	Took  time.Duration
 }
 
-// Cost is what reading one source took.
+// Cost is the cost of reading one source.
 type Cost struct {
 	Source  string
 	Metrics int
@@ -145,8 +143,8 @@ type Cost struct {
 	Part, Of int
 }
 
-// Read brings what is wanted up to date. Of what has not come when ctx ends, or when
-// the time of a Read is over, the reason is TimedOut; it goes on being read.
+// Read returns current values of the metrics in want. What has not come when ctx ends, or when
+// Options.Within is over, is missing with reason TimedOut; its reading goes on.
 func (r *Reader) Read(ctx context.Context, want []*metric.Desc) *Reading {
 	began := r.opt.Now()
 	out := &Reading{At: began, Missing: make(map[*metric.Desc]metric.Reason)}
@@ -170,7 +168,7 @@ func (r *Reader) Read(ctx context.Context, want []*metric.Desc) *Reading {
 	return out
 }
 
-// ask sorts what is wanted by its source. What cannot be read is missing.
+// ask sorts want by source. It adds to missing what cannot be read.
 func (r *Reader) ask(want []*metric.Desc, now int64, missing map[*metric.Desc]metric.Reason) []*request {
 	broke, news := r.budget.broke(now)
 	if news && broke {
@@ -203,8 +201,8 @@ func (r *Reader) ask(want []*metric.Desc, now int64, missing map[*metric.Desc]me
 	return slices.DeleteFunc(bySource, func(q *request) bool { return q == nil })
 }
 
-// job is the reading of some sources, by one goroutine after the other: each takes
-// over when the one before has been with a source for long.
+// job is the reading of some sources by successive goroutines: each takes over when the one
+// before has been with a source for long.
 type job struct {
 	r     *Reader
 	ctx   context.Context
@@ -224,7 +222,7 @@ func (r *Reader) read(ctx context.Context, todo []*request) {
 	for last := int32(0); ; {
 		select {
 		case <-j.done:
-			// When time is over those who still wait for a turn end as well.
+			// When time is over the requests that still wait for a turn end as well.
 			if inner.Err() != nil {
 				r.timeOver(ctx, todo)
 			}
@@ -242,7 +240,7 @@ func (r *Reader) read(ctx context.Context, todo []*request) {
 	}
 }
 
-// work reads one source after the other, until somebody else has begun the last.
+// work reads one source after the other, until all are read or taken by other goroutines.
 func (j *job) work() {
 	for j.ctx.Err() == nil {
 		i := int(j.next.Add(1)) - 1
@@ -256,8 +254,8 @@ func (j *job) work() {
 	}
 }
 
-// timeOver leaves behind the sources that have been busy for most of the time that there
-// was. Who asked may have gone: that says nothing of a source.
+// timeOver gives up the sources that have been busy for at least half of Options.Within. A
+// caller that cancelled says nothing about a source.
 func (r *Reader) timeOver(ctx context.Context, todo []*request) {
 	if ctx.Err() != nil && context.Cause(ctx) != context.DeadlineExceeded {
 		return
@@ -270,7 +268,7 @@ func (r *Reader) timeOver(ctx context.Context, todo []*request) {
 	}
 }
 
-// serve reads a source for q, unless somebody else has meanwhile.
+// serve reads a source for q, unless another request has read it meanwhile.
 func (r *Reader) serve(ctx context.Context, q *request) {
 	s := q.source
 	if !s.take(ctx.Done()) {
@@ -290,12 +288,12 @@ func (r *Reader) serve(ctx context.Context, q *request) {
 			r.opt.Log.Warn("only some of its instances can be read in time, the others follow the next times", "source", s.name, "read", cost.Part, "of", cost.Of)
 		}
 		q.cost.Store(&cost)
-		q.stale() // finds what was read
+		q.stale() // sets q's found readings
 	}
 	q.served.Store(true)
 }
 
-// Instances are those that an instance domain has now, in no order.
+// Instances returns the current instances of an instance domain, in no order.
 func (r *Reader) Instances(ctx context.Context, indom string) ([]*metric.Instance, error) {
 	var want []*metric.Desc
 	for _, g := range r.Groups() {
@@ -324,7 +322,7 @@ func (r *Reader) Instances(ctx context.Context, indom string) ([]*metric.Instanc
 	return slices.Collect(maps.Values(byKey)), nil
 }
 
-// Forget has what was read of d's group read again when it is wanted the next time.
+// Forget drops the readings of d's group, so that the next request reads it again.
 func (r *Reader) Forget(d *metric.Desc) {
 	p, ok := (*r.places.Load())[d]
 	if !ok {
@@ -337,7 +335,7 @@ func (r *Reader) Forget(d *metric.Desc) {
 	}
 }
 
-// cheapest is a metric of g that is likely to be read with the least effort.
+// cheapest returns the metric of g that is likely to be read with the least effort.
 func cheapest(g *metric.Group) *metric.Desc {
 	var best *metric.Desc
 	for _, d := range g.Metrics {
@@ -348,13 +346,13 @@ func cheapest(g *metric.Group) *metric.Desc {
 	return best
 }
 
-// Close ends the looking for changes, and the use of all sources that answer.
+// Close ends the looking for changes and closes all sources that answer.
 func (r *Reader) Close() error {
 	var first error
 	r.closing.Do(func() {
 		close(r.stop)
 		for _, s := range r.sources {
-			// The turn is kept: nothing is read any more.
+			// Keep the turn: nothing is read any more.
 			if s.takeWithin(time.Second) {
 				if err := s.Source.Close(); err != nil && first == nil {
 					first = err

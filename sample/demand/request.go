@@ -10,29 +10,29 @@ import (
 	"tachograph/sample/metric"
 )
 
-// request is what somebody wants of one source.
+// request is the part of a Read that one source serves.
 type request struct {
 	source *source
 	broke  bool // the budget is used up
-	// after is how many readings of the source are too old whatever the clock says.
+	// after excludes the source's first so many readings as too old, whatever the clock says.
 	after  uint64
 	began  int64 // awake clock
 	groups []groupRequest
-	// cost is set when the source was read for this request, and served when it
-	// is known that it need not be any more.
+	// cost is set when the source was read for this request. served is set once no further
+	// reading is needed.
 	cost   atomic.Pointer[Cost]
 	served atomic.Bool
 }
 
-// groupRequest are the wanted columns of one group.
+// groupRequest is the requested columns of one group.
 type groupRequest struct {
 	full  *metric.Group
 	group int
 	cols  []int
-	// since is, for each, the awake clock at which it must have been read.
+	// since is, for each column, the earliest acceptable reading on the awake clock.
 	since []int64
-	// found is, for each, what was read of it then or later; the source may have let go
-	// of that since, for others. The source's mu guards it.
+	// found is, for each column, a reading that is recent enough. The source may have dropped
+	// that reading since, for others. The source's mu guards it.
 	found []*reading
 }
 
@@ -53,16 +53,14 @@ func (q *request) add(p place, d *metric.Desc) {
 }
 
 const (
-	// settled is how long what is read once an archive is shared here, where no
-	// archive begins.
+	// settled is how long a value of class Once is shared here, where no archive begins.
 	settled = time.Minute
-	// beat is the part of the shortest interval for which a value is shared: who
-	// asks in just that interval, give or take some milliseconds, is to be given
-	// a new one each time.
+	// beat is the part of the shortest interval during which a value is not shared: a client that
+	// asks at just that interval, give or take some milliseconds, gets a new value each time.
 	beat = 8
 )
 
-// lifetime is for how long a value of d is as good as a new one.
+// lifetime is how long a value of d is as good as a new one.
 func lifetime(d *metric.Desc) time.Duration {
 	least := d.MinInterval()
 	if least == metric.Once {
@@ -71,7 +69,7 @@ func lifetime(d *metric.Desc) time.Duration {
 	return least - least/beat
 }
 
-// set is some columns of a group.
+// set is a set of column numbers of a group.
 type set []uint64
 
 func newSet(n int) set       { return make(set, (n+63)/64) }
@@ -84,7 +82,7 @@ func (s set) len() (n int) {
 	return n
 }
 
-// key is s as a key of maps.
+// key returns s as a map key.
 func (s set) key(buf []byte) []byte {
 	for _, w := range s {
 		for range 8 {
@@ -94,11 +92,11 @@ func (s set) key(buf []byte) []byte {
 	return buf
 }
 
-// reading is a block, with where its group's columns are in it.
+// reading is a block, with the choice that maps its group's columns to the block's.
 type reading struct {
 	block  *metric.Block
 	choice *sample.Choice
-	number uint64 // of the readings of its source
+	number uint64 // counts the readings of its source
 	at     int64  // awake clock: when it came
 }
 
@@ -110,8 +108,8 @@ type part struct {
 	cols set
 }
 
-// stale are the columns, by group request, that have to be read; nil if none. The
-// others are found.
+// stale returns the columns to read, by group request; nil if none. It sets found for the
+// others.
 func (q *request) stale() []set {
 	s := q.source
 	s.mu.Lock()
@@ -139,7 +137,7 @@ func (q *request) stale() []set {
 	return all
 }
 
-// collect adds to out what there is of q now.
+// collect adds the results that q has now to out.
 func (q *request) collect(out *Reading) {
 	if c := q.cost.Load(); c != nil {
 		out.Costs = append(out.Costs, *c)
@@ -155,7 +153,7 @@ func (q *request) collect(out *Reading) {
 		g := &q.groups[i]
 		if !s.has(g) {
 			for _, col := range g.cols {
-				out.Missing[g.full.Metrics[col]] = metric.TimedOut // it was replaced meanwhile
+				out.Missing[g.full.Metrics[col]] = metric.TimedOut // the group was replaced meanwhile
 			}
 			continue
 		}

@@ -8,45 +8,45 @@ import (
 	"tachograph/sample/metric"
 )
 
-// source is a sample.Source with what was read of it last.
+// source is a sample.Source with its latest readings.
 type source struct {
 	sample.Source
 	name  string
 	place int
-	// turn is held (by sending) while the source is read or refreshed, and guards
-	// frames. A channel, so that waiting for it can be given up.
+	// turn is held (by sending) while the source is read or refreshed, and guards frames. It is a
+	// channel so that a caller can give up waiting for it.
 	turn   chan struct{}
-	frames []*sample.Frame // by group; nil until anything of it is wanted
+	frames []*sample.Frame // by group; nil until one of its metrics is requested
 
 	mu     sync.Mutex
 	groups []*metric.Group
-	// recent are the latest readings of each group, the newest first.
+	// recent holds the latest readings of each group, the newest first.
 	recent  [][]*reading
-	choices []map[string]*sample.Choice // by group, of columns
-	key     []byte                      // scratch of choice
-	since   int64                       // awake clock: busy since; 0: it is not
-	left    bool                        // and nobody waits for that any more
-	retryAt int64                       // awake clock: not to be read before
+	choices []map[string]*sample.Choice // by group, then by columns
+	key     []byte                      // scratch space of choice
+	since   int64                       // awake clock: busy since; 0: idle
+	left    bool                        // busy, and callers have given up waiting
+	retryAt int64                       // awake clock: not to be read earlier
 	backOff time.Duration
-	// repay is how long the last reading is to be shared where the budget is used up.
+	// repay is how long to share the last reading while the budget is used up.
 	repay    time.Duration
 	readings uint64
-	partly   bool // only some of its instances were read the last time
+	partly   bool // the last reading covered only some of its instances
 	status   Status
 }
 
-// Status is what became of reading a source.
+// Status is the statistics of reading a source.
 type Status struct {
 	Source                           string
 	Reads, Errors, Timeouts, Partial uint64
-	Total                            time.Duration // in the source, also by readings that were given up
+	Total                            time.Duration // in the source, including readings that were given up
 }
 
 const (
-	// keep is how many readings of a group are kept: what is wanted together seldom
-	// comes from more.
+	// keep is how many readings of a group are kept. The metrics of one request seldom come from
+	// more.
 	keep = 4
-	// maxChoices bounds what is remembered of what is wanted together.
+	// maxChoices limits the remembered choices of columns per group.
 	maxChoices = 32
 
 	firstBackOff = 10 * time.Second
@@ -59,7 +59,7 @@ func newSource(place int, s sample.Source) *source {
 	return n
 }
 
-// adopt begins anew with other groups. The caller holds turn, or is alone.
+// adopt starts over with other groups. The caller holds turn, or no other goroutine uses s yet.
 func (s *source) adopt(groups []*metric.Group) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,19 +75,19 @@ func (s *source) known() []*metric.Group {
 	return s.groups
 }
 
-// reads is how many readings of groups there have been.
+// reads counts the readings of groups so far.
 func (s *source) reads() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.readings
 }
 
-// has reports whether a request is of a group that s still has. The caller holds mu.
+// has reports whether s still has the group of g. The caller holds mu.
 func (s *source) has(g *groupRequest) bool {
 	return g.group < len(s.groups) && s.groups[g.group] == g.full
 }
 
-// take waits for the turn; false when ctx ended before.
+// take waits for the turn. It returns false when done was closed before.
 func (s *source) take(done <-chan struct{}) bool {
 	select {
 	case s.turn <- struct{}{}:
@@ -102,7 +102,7 @@ func (s *source) take(done <-chan struct{}) bool {
 	}
 }
 
-// takeWithin is take for who does not wait for long.
+// takeWithin is take with a time limit.
 func (s *source) takeWithin(limit time.Duration) bool {
 	ended := make(chan struct{})
 	timer := time.AfterFunc(limit, func() { close(ended) })
@@ -110,7 +110,7 @@ func (s *source) takeWithin(limit time.Duration) bool {
 	return s.take(ended)
 }
 
-// shared is for how long a value of d may be given to others.
+// shared is how long a value of d may be shared.
 func (s *source) shared(d *metric.Desc, broke bool) time.Duration {
 	life := lifetime(d)
 	if !broke {
@@ -128,8 +128,8 @@ func (s *source) answers(now int64) bool {
 	return !s.left && now >= s.retryAt
 }
 
-// leave reports whether s has now been left behind in a reading that has taken at
-// least so long.
+// leave gives s up if its current reading has taken at least the duration least. It reports
+// whether it has done so now.
 func (s *source) leave(now int64, least time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,15 +141,15 @@ func (s *source) leave(now int64, least time.Duration) bool {
 	return true
 }
 
-// begins notes that a reading or a look begins.
+// begins records that a reading or a look begins.
 func (s *source) begins(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.since = now
 }
 
-// free notes that s is not busy any more. If everybody has given up waiting, s is asked again
-// only after as long as it took, and after twice as long each time that it is late again.
+// free records that s is idle again. If its callers gave up waiting, s is asked again only after
+// as long as it took, and after twice as long each time that it is late again.
 func (s *source) free(now int64) (inTime bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *source) free(now int64) (inTime bool) {
 	return inTime
 }
 
-// count takes a reading into the status; news is that s can read only some of its
+// count adds a reading to the status; news reports that s has begun to read only some of its
 // instances at a time.
 func (s *source) count(c *Cost, inTime bool, repay time.Duration) (news bool) {
 	s.mu.Lock()
@@ -185,8 +185,8 @@ func (s *source) count(c *Cost, inTime bool, repay time.Duration) (news bool) {
 	return news
 }
 
-// newest is the latest reading of a column, which must not be older than since, nor one
-// of the first so many; nil if there is none. The caller holds mu.
+// newest returns the latest reading of a column; nil if that is older than since or among the
+// first so many readings (after). The caller holds mu.
 func (s *source) newest(group, col int, since int64, after uint64) *reading {
 	for _, r := range s.recent[group] {
 		if !r.has(col) {
@@ -229,7 +229,7 @@ func covers(r, o *reading) bool {
 	return true
 }
 
-// choice is the one that wants those columns of a group. The caller holds mu.
+// choice returns the choice of those columns of a group. The caller holds mu.
 func (s *source) choice(group int, cols set) *sample.Choice {
 	s.key = cols.key(s.key[:0])
 	if c := s.choices[group][string(s.key)]; c != nil {
@@ -243,8 +243,8 @@ func (s *source) choice(group int, cols set) *sample.Choice {
 	return c
 }
 
-// only is a part of a reading: the reading as it is, where nothing else of it is wanted,
-// else those columns of it. The caller holds mu.
+// only returns a part of a reading: the block itself if the request takes all the block's
+// columns from it, else a block of those columns. The caller holds mu.
 func (s *source) only(g *groupRequest, p part) *metric.Block {
 	r, cols := p.reading, p.cols
 	whole := true
@@ -264,7 +264,7 @@ func (s *source) only(g *groupRequest, p part) *metric.Block {
 	return b
 }
 
-// read reads those columns of q, and keeps what came of it. The caller holds turn.
+// read reads cols for q and remembers the readings. The caller holds turn.
 func (s *source) read(r *Reader, q *request, cols []set) Cost {
 	cost := Cost{Source: s.name}
 	var frames []*sample.Frame
@@ -317,11 +317,11 @@ func (s *source) read(r *Reader, q *request, cols []set) Cost {
 	return cost
 }
 
-// slice is for how long a source of very many instances may work.
+// slice is how long a source with very many instances may work.
 const slice = time.Second
 
-// enough says when a source shall stop. Time counts from the first question on, when
-// it knows how much there is to read.
+// enough returns a function that reports when a source must stop. Time counts from its first
+// call, when the source knows how much there is to read.
 func enough(now func() metric.Stamp) func() bool {
 	asked := int64(0)
 	return func() bool {

@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Reason says why a value is absent. Zero means that it is present. The
-// numbers below lastFixed are stored in archives; higher ones are handed out
-// by ReasonFor for texts, and archives store the text.
+// Reason says why a value is absent. Zero means that it is present. The numbers up to lastFixed
+// are stored in archives. ReasonFor assigns higher ones to texts, and archives store the text.
 type Reason uint16
 
 const (
@@ -28,24 +27,23 @@ var fixedReasons = []string{
 	"timed out", "stale", "withheld by the kernel", "error",
 }
 
-// maxReasons bounds the memory that error texts may take in a process that
-// lives for years.
+// maxReasons limits the memory for error texts in a process that lives for years.
 const maxReasons = 4096
 
 var reasons struct {
 	sync.RWMutex
 	ids   map[string]Reason
 	texts []string
-	// failed are those of texts that speak of a call that failed.
+	// failed says, for each text, whether it is the error of a failed call.
 	failed []bool
 }
 
-// ReasonFor returns the reason with this text, making one if need be. Texts
-// must be few: put no pid and no counter into them.
+// ReasonFor returns the reason with this text, making one if necessary. Texts must be few: put
+// no pid and no counter into them.
 func ReasonFor(text string) Reason { return reasonFor(text, false) }
 
-// FailureFor is ReasonFor for the text of a call's error: the value is absent
-// because something went wrong, and not because that is how things are.
+// FailureFor is ReasonFor for the text of a call's error: the value is absent because something
+// went wrong, and not because this machine lacks it.
 func FailureFor(text string) Reason { return reasonFor(text, true) }
 
 func reasonFor(text string, failure bool) Reason {

@@ -14,7 +14,7 @@ type Stamp struct {
 	Wall, Awake, Cont int64
 }
 
-// Time is the wall clock of s; that of no stamp is no time.
+// Time is the wall clock of s; the zero Stamp gives the zero Time.
 func (s Stamp) Time() time.Time {
 	if s == (Stamp{}) {
 		return time.Time{}
@@ -31,7 +31,7 @@ type Group struct {
 	Metrics []*Desc
 }
 
-// Same reports whether g and o say the same of the same metrics.
+// Same reports whether g and o have the same name, domain and metrics, with equal descriptions.
 func (g *Group) Same(o *Group) bool {
 	return g.Name == o.Name && g.Indom == o.Indom && slices.EqualFunc(g.Metrics, o.Metrics, func(x, y *Desc) bool {
 		return *x == *y
@@ -40,19 +40,18 @@ func (g *Group) Same(o *Group) bool {
 
 // Column holds the values of one metric of a block, one per row.
 type Column struct {
-	// Bits holds integers in two's complement (i32 and u32 widened to 64
-	// bits), floats as IEEE bits (f32 in the low 32), and of strings the
-	// place in Words.
+	// Bits holds integers in two's complement (i32 and u32 widened to 64 bits), floats as IEEE
+	// bits (f32 in the low 32), and for strings the index in Words.
 	Bits []uint64
-	// Words are what the cells of a string metric may hold; nil for numbers.
+	// Words holds the strings of a string metric's cells; nil for numbers.
 	Words []string
 	// Miss is nil when every value is present, else one Reason per row. The
 	// bits of an absent cell are zero.
 	Miss []Reason
 }
 
-// Block is one reading of a group. Rows lists the instances that existed;
-// for a group without instance domain it is one nil.
+// Block is one reading of a group. Rows lists the instances that existed; a group without
+// instance domain has one nil row.
 //
 // The instances that exist are in Rows even when none of their values could
 // be read; an instance that is not in Rows did not exist at that instant.
@@ -63,7 +62,7 @@ type Block struct {
 	Cols  []Column // parallel to Group.Metrics
 }
 
-// Clone is a copy of b that stays when b is filled again. Instances are shared.
+// Clone returns a copy of b that stays when b is filled again. Instances are shared.
 func (b *Block) Clone() *Block {
 	c := &Block{Group: b.Group, At: b.At, Rows: slices.Clone(b.Rows), Cols: slices.Clone(b.Cols)}
 	for i := range c.Cols {

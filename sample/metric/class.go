@@ -16,7 +16,7 @@ const (
 	Static Class = iota
 	// Constrained metrics are writable tunables.
 	Constrained
-	// Polled metrics move, but nobody needs them every second.
+	// Polled metrics change, but not in a way that needs a reading every second.
 	Polled
 	// Fast metrics are the totals a post-mortem reads second by second.
 	Fast
@@ -24,8 +24,8 @@ const (
 	Process
 	// Thread metrics have one value per thread of selected processes.
 	Thread
-	// Costly metrics are per-process numbers that need a call or a walk of
-	// their own: open files, sockets, footprints.
+	// Costly metrics are per-process numbers that each need an extra call or walk: open files,
+	// sockets, footprints.
 	Costly
 	// Disabled metrics are described but not read.
 	Disabled
@@ -67,8 +67,7 @@ func ParseClass(s string) (Class, error) {
 	return 0, fmt.Errorf("metric: unknown class %q", s)
 }
 
-// Interval is the class's interval where the configuration does not say
-// otherwise.
+// Interval is the class's interval unless the configuration sets another.
 func (c Class) Interval() time.Duration {
 	if c < NumClasses {
 		return classIntervals[c]
@@ -76,10 +75,10 @@ func (c Class) Interval() time.Duration {
 	return Once
 }
 
-// Intervals says how often each class is read. Zero: it is not.
+// Intervals says how often each class is read. Zero means never.
 type Intervals [NumClasses]time.Duration
 
-// MarshalJSON writes the nanoseconds of those classes that are read, by name.
+// MarshalJSON writes the intervals of the classes that are read, by name, in nanoseconds.
 func (iv Intervals) MarshalJSON() ([]byte, error) {
 	named := make(map[string]int64)
 	for c, every := range iv {
@@ -90,8 +89,7 @@ func (iv Intervals) MarshalJSON() ([]byte, error) {
 	return json.Marshal(named)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, maybe of a program that knew other
-// classes.
+// UnmarshalJSON reads what MarshalJSON wrote, skipping classes that this program does not know.
 func (iv *Intervals) UnmarshalJSON(b []byte) error {
 	var named map[string]int64
 	if err := json.Unmarshal(b, &named); err != nil {

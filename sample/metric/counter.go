@@ -2,17 +2,15 @@ package metric
 
 import "math"
 
-// Falls says what it can mean when a counter shows less than before. Whatever
-// it says, a counter narrower than its type may wrap, where that is plausible,
-// and the kernel reads many counters without a lock, so that any of them may
-// step back a little.
+// Falls says what it can mean when a counter shows less than before. Whatever it says, a counter
+// narrower than its type may wrap, where that is plausible. The kernel reads many counters
+// without a lock, so any of them may step back a little.
 type Falls uint8
 
 // The numbers are stored in archives: append, never renumber.
 const (
-	// MayRestart counters begin again at zero when what they count is taken
-	// away and comes back, or when somebody resets them. A fall by no more than
-	// an eighth is the kernel's jitter.
+	// MayRestart counters begin again at zero when what they count goes away and comes back, or
+	// when a user resets them. A fall by no more than an eighth is the kernel's jitter.
 	MayRestart Falls = iota
 	// NeverRestarts counters live exactly as long as what they count, such as
 	// the time of a processor or of a process: every fall is jitter.
@@ -30,32 +28,32 @@ func (f Falls) String() string {
 	return "may restart"
 }
 
-// Step says what happened to a counter between two readings.
+// Step is what happened to a counter between two readings.
 type Step uint8
 
 const (
-	Advanced  Step = iota // it grew, or stood still
+	Advanced  Step = iota // it grew, or did not change
 	Wrapped               // it passed its largest value and began again
 	Restarted             // its source was reset
-	Saturated             // it stands at the largest value it can show
-	Dipped                // the kernel's jitter: it counts again once it passes where it stood
+	Saturated             // it is at the largest value it can show
+	Dipped                // the kernel's jitter: it counts again once it passes its previous value
 )
 
-// Increase is what a counter of d gained between two successive readings of
-// the same instance, given as the bits a Column holds, so many seconds apart
-// (0 where that is not known).
+// Increase returns what a counter of d gained between two successive readings of the same
+// instance. The readings are the bits that a Column holds, taken the given seconds apart (0 if
+// unknown).
 //
 // This is the one rule for counters that fall:
-//   - one that is narrower than its type has wrapped if what it would have
-//     gained is less than half its range and possible in the time;
-//   - otherwise, one that never restarts, and one that fell by an eighth or
-//     less, has Dipped: what it fell by is returned, as a negative number, and
-//     it counts again once that has been caught up. Sums over many readings come
-//     out right by themselves; what is shown of less than that uses a Debt;
-//   - anything else is a reset, and then it gained at least what it shows now.
+//   - A counter narrower than its type has wrapped if the gain would be less than half
+//     its range and possible in the time.
+//   - Otherwise, a counter that never restarts, or that fell by an eighth or less, has
+//     Dipped: Increase returns the fall as a negative number, and the counter counts
+//     again once it has caught up. Sums over many readings come out right by
+//     themselves; to show shorter spans, use a Debt.
+//   - Anything else is a reset, and the counter gained at least its current value.
 //
-// A counter that clamps and stands at its limit gained an unknown amount:
-// Saturated, with what is known.
+// A clamped counter at its limit gained an unknown amount: Increase returns Saturated, with the
+// part that is known.
 func Increase(d *Desc, prev, cur uint64, seconds float64) (float64, Step) {
 	if d.Type.Float() {
 		return increaseFloat(d, Number(d.Type, prev), Number(d.Type, cur))
@@ -94,10 +92,10 @@ func Increase(d *Desc, prev, cur uint64, seconds float64) (float64, Step) {
 	return float64(cur), Restarted
 }
 
-// A Debt is what a counter has to catch up after it dipped.
+// A Debt is how much a counter must catch up after it dipped.
 type Debt float64
 
-// Pay is what of a gain counts, dips being gains below zero.
+// Pay returns the part of a gain that counts. A dip is a negative gain.
 func (d *Debt) Pay(gain float64, step Step) float64 {
 	if step == Restarted {
 		*d = 0
@@ -111,8 +109,7 @@ func (d *Debt) Pay(gain float64, step Step) float64 {
 	return gain
 }
 
-// smallFall is the part of a counter that it may fall by without having been
-// reset.
+// smallFall is the part (an eighth) by which a counter may fall without a reset.
 const smallFall = 8
 
 func increaseFloat(d *Desc, prev, cur float64) (float64, Step) {
@@ -127,22 +124,21 @@ func increaseFloat(d *Desc, prev, cur float64) (float64, Step) {
 	return cur, Restarted
 }
 
-// fellAcrossZero reports whether a counter that had just wrapped stepped back
-// over its largest value: read as a gain it would be nearly the whole range.
+// fellAcrossZero reports whether a counter that had just wrapped stepped back below zero. As a
+// gain that would be nearly the whole range.
 func fellAcrossZero(prev, cur, size uint64) bool {
 	return prev < size/smallFall/2 && size-cur < size/smallFall/2
 }
 
-// The most that anything counts in a second: 4096 processors or requests that
-// wait at once, a terabit, and a billion of what is counted one by one.
+// The largest plausible increases per second: 4096 processors or requests that wait at once, a
+// terabit, and a billion of anything counted one by one.
 const (
 	mostSeconds = 4096
 	mostBytes   = 125e9
 	mostCounts  = 1e9
 )
 
-// possible reports whether a gain in u can have come together in so many
-// seconds.
+// possible reports whether a gain in u is plausible in so many seconds.
 func possible(u Units, gain, seconds float64) bool {
 	if seconds <= 0 {
 		return true
@@ -162,8 +158,7 @@ func clampLimit(bits int) uint64 {
 	return uint64(1)<<bits - 1
 }
 
-// Number is the value of bits of type t as a float, for arithmetic that may
-// round. Strings have no number.
+// Number converts bits of type t to a float, for arithmetic that may round. Strings give NaN.
 func Number(t Type, bits uint64) float64 {
 	switch t {
 	case I32, I64:

@@ -5,8 +5,8 @@ import "time"
 // NoIndom is the instance domain of metrics that have exactly one value.
 const NoIndom = ""
 
-// Desc describes a metric. It is a row of a table: everything that recorder,
-// archive and replay know about a metric stands here and nowhere else.
+// Desc describes a metric. It is a row of a table, and the only place for what recorder, archive
+// and replay know about a metric.
 type Desc struct {
 	Name  string
 	PMID  PMID
@@ -25,9 +25,8 @@ type Desc struct {
 	// Help is one line, LongHelp the rest (may be empty). Differences from
 	// PCP's metric of the same name belong into LongHelp.
 	Help, LongHelp string
-	// Width is the true width in bits of a counter in its kernel, where that
-	// is less than its Type's: a 32-bit counter delivered as U64 wraps at
-	// 2^32. Zero means the width of Type.
+	// Width is the true width in bits of a counter in its kernel, where that is less than its
+	// Type's: a 32-bit counter stored as U64 wraps at 2^32. Zero means the width of Type.
 	Width uint8
 	// Clamped counters stop at the largest value of Width bits instead of
 	// wrapping.
@@ -48,7 +47,7 @@ type Desc struct {
 // Bits is the width in bits at which a counter of d wraps or clamps.
 func (d *Desc) Bits() int {
 	if d.Width != 0 {
-		return min(max(int(d.Width), 2), 64) // A stranger's archive may say anything.
+		return min(max(int(d.Width), 2), 64) // An archive from another program may hold anything.
 	}
 	switch d.Type {
 	case U32, I32:
@@ -58,8 +57,7 @@ func (d *Desc) Bits() int {
 	}
 }
 
-// MinInterval is the monotonic rule: reading d more often than this cannot
-// give anything new.
+// MinInterval is the shortest interval at which reading d again can give anything new.
 func (d *Desc) MinInterval() time.Duration {
 	if d.Fastest != 0 {
 		return d.Fastest

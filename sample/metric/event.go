@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// EventKind names what happened. Kinds are stored as text, so that a reader
-// shows even those it does not know.
+// EventKind names what happened. Kinds are stored as text, so that a reader can show even kinds
+// it does not know.
 type EventKind string
 
 const (
@@ -24,7 +24,7 @@ const (
 	EventProcessStart  EventKind = "process start"
 	EventProcessExit   EventKind = "process exit"
 	EventProcessExec   EventKind = "process exec"
-	EventProcessExits  EventKind = "process exits" // of many, told together
+	EventProcessExits  EventKind = "process exits" // many exits in one event
 	EventErrorBegin    EventKind = "error begin"
 	EventErrorEnd      EventKind = "error end"
 	EventOverrun       EventKind = "overrun"
@@ -46,9 +46,9 @@ const (
 	EventDistrustEnd   EventKind = "distrust end"
 )
 
-// Event is something that happened at an instant. Where it ended a period
-// that has a beginning (a gap, a sleep), the label "from" holds that
-// beginning's wall clock in RFC 3339 and "seconds" its length: see Period.
+// Event is something that happened at an instant. Where it ended a period (a gap, a sleep), the
+// label "from" holds the wall clock of the period's beginning in RFC 3339 and "seconds" its
+// length: see Period.
 type Event struct {
 	At   Stamp
 	Kind EventKind
@@ -70,13 +70,12 @@ func Period(from time.Time, length time.Duration) []Label {
 	}
 }
 
-// Ended makes the event, at at, of a period that has ended: a gap, a sleep, an
-// error.
+// Ended makes the event, stamped at, for a period that has ended: a gap, a sleep, an error.
 func Ended(at Stamp, kind EventKind, from time.Time, length time.Duration, text string) Event {
 	return Event{At: at, Kind: kind, Text: text, Labels: Period(from, length)}
 }
 
-// Breaks reports whether a rate must not be taken across e.
+// Breaks reports whether rates must not be computed across e.
 func (e *Event) Breaks() bool {
 	switch e.Kind {
 	case EventBoot, EventShutdown, EventPanic, EventStart, EventStop, EventSleep, EventWake, EventGap:

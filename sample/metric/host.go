@@ -1,6 +1,6 @@
 package metric
 
-// Host is a machine: the one at hand, or the one an archive was recorded on.
+// Host is a machine: this one, or the one that recorded an archive.
 type Host struct {
 	// ID identifies the machine across archives: a hash of its hardware UUID
 	// or machine id.

@@ -4,15 +4,14 @@ import (
 	"fmt"
 )
 
-// PMID is PCP's metric identifier: 9 bits of domain, 12 of cluster, 10 of
-// item. Zero means that the metric has none.
+// PMID is PCP's metric identifier: 9 bits of domain, 12 of cluster, 10 of item. Zero means that
+// the metric has none.
 type PMID uint32
 
 // OwnDomain is the block of PMIDs for metrics that PCP does not have.
 const OwnDomain = 500
 
-// NewPMID packs its three parts; it is a constant expression's worth of work
-// so that tables can call it freely.
+// NewPMID packs the three parts. It is cheap, so that tables can call it freely.
 func NewPMID(domain, cluster, item uint32) PMID {
 	return PMID(domain&0x1ff<<22 | cluster&0xfff<<10 | item&0x3ff)
 }

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Tally says how much of a metric is kept in the totals of many instances that
-// come and go: who used most is asked over hours, of tens of thousands of
-// processes, and is not found out from their every value.
+// Tally says how a metric is kept in the totals of many instances that come and go. A question
+// such as "which program used most" spans hours and tens of thousands of processes, too many to
+// answer from their every value.
 type Tally uint8
 
 const (
 	NoTally Tally = iota
-	// TallyGain metrics are counters, of which it matters what they gained.
+	// TallyGain metrics are counters; their gain matters.
 	TallyGain
 	// TallyLevel metrics go up and down; their mean and their peak matter.
 	TallyLevel
-	// TallyPeak metrics are what the kernel remembers as the peak of a level.
+	// TallyPeak metrics are levels' peaks as the kernel remembers them.
 	TallyPeak
 )
 
@@ -31,7 +31,7 @@ var tallies = map[string]Tally{
 	"proc.memory.footprint_max": TallyPeak, "proc.memory.vmhwm": TallyPeak,
 }
 
-// Tally is how d is kept in totals.
+// Tally returns how d is kept in totals.
 func (d *Desc) Tally() Tally {
 	t := tallies[d.Name]
 	if t == NoTally || !PerBoot(d.Indom) || d.Type == String || d.Type.Float() || d.Formula != "" || (t == TallyGain) != (d.Sem == Counter) {
@@ -40,8 +40,7 @@ func (d *Desc) Tally() Tally {
 	return t
 }
 
-// Title is the name of an instance without its number: what processes of one
-// program have in common.
+// Title is the name of an instance without its number. Processes of one program share it.
 func (in *Instance) Title() string {
 	if number, name, ok := strings.Cut(in.Name, " "); ok && number != "" && strings.Trim(number, "0123456789/") == "" {
 		return name
@@ -49,7 +48,7 @@ func (in *Instance) Title() string {
 	return in.Name
 }
 
-// Began is when an instance began, as its label tells; 0 if none does.
+// Began is when an instance began, from its label "start"; 0 without one.
 func (in *Instance) Began() int64 {
 	text := in.Label("start")
 	if text == "" {
@@ -62,5 +61,5 @@ func (in *Instance) Began() int64 {
 	return t.UnixNano()
 }
 
-// Owner is whose an instance is, as its label tells.
+// Owner is the user ID of an instance's owner, from its label "uid".
 func (in *Instance) Owner() string { return in.Label("uid") }

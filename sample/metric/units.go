@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// Units are PCP's: exponents and scales in space, time and count. What PCP has
-// no dimension for (degrees, amperes, joules) has a name in Other, which
-// stands beside the three and converts only to itself. "percent" is no
-// dimension but a scale: a hundredth of what has none.
+// Units are PCP's: exponents and scales in space, time and count. A unit for which PCP has no
+// dimension (degrees, amperes, joules) has a name in Other; it is multiplied with the three and
+// converts only to itself. "percent" is no dimension but a scale: a hundredth of a plain number.
 type Units struct {
 	Space, Time, Count                int8
 	SpaceScale, TimeScale, CountScale int8
 	Other                             string
 }
 
-// Scales of space are powers of 1024, of time as named, of count powers of ten.
+// Scales of space are powers of 1024, scales of time as named, scales of count powers of ten.
 const (
 	Byte = iota
 	Kbyte
@@ -58,8 +57,7 @@ var (
 	Percent      = Units{Other: "percent"}
 )
 
-// String prints u as PCP does: numerator, then a slash, then denominator;
-// nothing for a number without units.
+// String prints u as PCP does: numerator, slash, denominator; "" for a number without units.
 func (u Units) String() string {
 	var num, den []string
 	add := func(exp int8, name string) {
@@ -83,7 +81,7 @@ func (u Units) String() string {
 		count += "x10^" + strconv.Itoa(int(u.CountScale))
 	}
 	add(u.Count, count)
-	// Time stands last on either side, so that a rate reads "count / sec".
+	// Time comes last on either side, so that a rate reads "count / sec".
 	add(u.Time, scaleName(timeNames, u.TimeScale))
 	s := strings.Join(num, " ")
 	if len(den) > 0 {
@@ -131,7 +129,7 @@ var shortUnits = map[string]string{
 	"second": "sec", "seconds": "sec", "minute": "min", "h": "hour", "hours": "hour",
 }
 
-// otherUnits are the names that may stand where PCP has no dimension.
+// otherUnits are the possible names in Units.Other, where PCP has no dimension.
 var otherUnits = map[string]bool{
 	"C": true, "mA": true, "mV": true, "mW": true, "rpm": true, "MHz": true, "nanojoule": true, "bit": true, "percent": true, "cycle": true,
 }
@@ -202,8 +200,7 @@ func (u Units) SameDimension(v Units) bool {
 	return u.Space == v.Space && u.Time == v.Time && u.Count == v.Count && u.Other == v.Other
 }
 
-// Plain is u without percent, and what a value in u must be multiplied with to
-// be in that.
+// Plain returns u without percent, and the factor that converts a value in u to that.
 func (u Units) Plain() (Units, float64) {
 	if u.Other != Percent.Other {
 		return u, 1
@@ -212,7 +209,7 @@ func (u Units) Plain() (Units, float64) {
 	return u, 0.01
 }
 
-// Factor is what a value in u must be multiplied with to be in v.
+// Factor returns the factor that converts a value in u to v.
 func (u Units) Factor(v Units) (float64, error) {
 	if !u.SameDimension(v) {
 		return 0, fmt.Errorf("%s cannot be converted to %s: the dimensions differ", u.orNone(), v.orNone())
@@ -245,7 +242,7 @@ func (u Units) orNone() string {
 	return "a number without units"
 }
 
-// PerSec is the units of the rate of a counter in u.
+// PerSec returns the units of the rate of a counter in u.
 func (u Units) PerSec() Units {
 	if u.Time == 0 {
 		u.Time, u.TimeScale = -1, Sec
@@ -259,7 +256,7 @@ func (u Units) PerSec() Units {
 	return u
 }
 
-// Quantity is a value as people read it, in three digits.
+// Quantity formats a value for people, in three digits.
 func Quantity(v float64, u Units) string {
 	words := u.String()
 	if f, err := u.Factor(Seconds); err == nil {

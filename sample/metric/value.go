@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Value is one cell on its own: for printing and comparing, not for the
-// sampling path, which works on columns.
+// Value is a single cell, for printing and comparing. The sampling path works on columns
+// instead.
 type Value struct {
 	Type Type
 	Bits uint64
@@ -29,7 +29,7 @@ func (c *Column) At(t Type, i int) Value {
 	return v
 }
 
-// Word is the string of row i; "" for a number that has no word.
+// Word is the string of row i; "" if the row's number refers to no word.
 func (c *Column) Word(i int) string {
 	if n := c.Bits[i]; n < uint64(len(c.Words)) {
 		return c.Words[n]
@@ -37,7 +37,7 @@ func (c *Column) Word(i int) string {
 	return ""
 }
 
-// Push adds a cell; its type must be that of the others.
+// Push appends a cell, which must have the column's type.
 func (c *Column) Push(v Value) {
 	if v.Type == String {
 		v.Bits = uint64(len(c.Words))
