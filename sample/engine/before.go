@@ -10,16 +10,16 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Before is how often a class is read into memory, so that of the time before a Burst
-// there is more than its ticks; a zero For is not at all.
+// Before says how a class is read into memory, so that the archive has more of the time before a
+// Burst than the class's regular ticks. A zero For turns it off.
 type Before struct {
 	Every, For time.Duration
 }
 
-// ringMemory is how much the ticks of a class may take that are kept in memory.
+// ringMemory limits the memory for a class's ticks in its ring.
 const ringMemory = 8 << 20
 
-// A ring has the last ticks of a class that were not recorded, oldest first.
+// A ring holds the last ticks of a class that were not recorded, oldest first.
 type ring struct {
 	mu    sync.Mutex
 	ticks []*metric.Tick
@@ -27,7 +27,7 @@ type ring struct {
 	size  int
 }
 
-// keep adds a copy of t, and forgets what is older than so long, or too much.
+// keep adds a copy of t, and drops ticks older than long or beyond ringMemory.
 func (r *ring) keep(t *metric.Tick, long time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +45,7 @@ func (r *ring) keep(t *metric.Tick, long time.Duration) {
 	r.ticks, r.sizes = slices.Delete(r.ticks, 0, old), slices.Delete(r.sizes, 0, old)
 }
 
-// take empties the ring, and returns the ticks since an instant of the awake clock.
+// take empties the ring and returns the ticks since an instant of the awake clock.
 func (r *ring) take(since int64) []*metric.Tick {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,15 +54,15 @@ func (r *ring) take(since int64) []*metric.Tick {
 	return slices.DeleteFunc(ticks, func(t *metric.Tick) bool { return t.At.Awake < since })
 }
 
-// tickMemory, rowMemory and instanceMemory are about what these take beside cells.
+// tickMemory, rowMemory and instanceMemory estimate the bytes that these take besides cells.
 const (
 	tickMemory     = 256
 	rowMemory      = 8
 	instanceMemory = 160
 )
 
-// cloned is a copy of t, which is filled anew at the next reading, and about what it
-// takes in memory. What is as in the copy before is shared with that.
+// cloned returns a copy of t and its approximate size in memory. A copy is needed because t is
+// refilled at the next reading. It shares with before, the previous copy, what did not change.
 func cloned(t, before *metric.Tick) (c *metric.Tick, size int) {
 	c = &metric.Tick{Class: t.Class, At: t.At, Blocks: make([]*metric.Block, 0, len(t.Blocks))}
 	size = tickMemory
@@ -106,13 +106,12 @@ func cloned(t, before *metric.Tick) (c *metric.Tick, size int) {
 	return c, size
 }
 
-// sameInstance reports whether the copy b says what a says.
+// sameInstance reports whether the copy b is still true to a.
 func sameInstance(a, b *metric.Instance) bool {
 	return a == b || a != nil && b != nil && a.ID == b.ID && a.Key == b.Key && a.Rev == b.Rev && a.Name == b.Name
 }
 
-// foresee says what of a class is to be kept in memory from now on; the caller holds
-// mu.
+// foresee sets what to keep in memory of c from now on. The caller holds mu.
 func (c *class) foresee(b Before, now metric.Stamp) {
 	if c.before == b {
 		return
@@ -122,8 +121,8 @@ func (c *class) foresee(b Before, now metric.Stamp) {
 	c.look(b.For > 0 && c.e.opt.Late != nil, now)
 }
 
-// look begins to read c into memory, or ends it; the caller holds mu. It goes on with
-// the deadlines that are recorded.
+// look begins to read c into memory, or ends that; the caller holds mu. The deadlines of
+// recorded ticks stay the same.
 func (c *class) look(ahead bool, now metric.Stamp) {
 	was := c.ahead
 	c.ahead = 0
@@ -141,8 +140,7 @@ func (c *class) look(ahead bool, now metric.Stamp) {
 	c.wake()
 }
 
-// glance makes the next deadline of a class that is read into memory as well; the
-// caller holds mu.
+// glance sets the next deadline of a class that is also read into memory. The caller holds mu.
 func (c *class) glance() {
 	if c.deadline >= c.grid {
 		c.grid += int64(c.effective())
@@ -155,7 +153,7 @@ func (c *class) glance() {
 	}
 }
 
-// recall records what is in memory of the time before a burst.
+// recall records the ticks in memory since an instant before a burst.
 func (e *Engine) recall(c *class, since int64) {
 	for _, t := range c.ring.take(since) {
 		e.storing.Lock()
@@ -170,8 +168,9 @@ func (e *Engine) recall(c *class, since int64) {
 	}
 }
 
-// rings has classes read into memory or not, as the budget has processor time to
-// spare; large says that the recorder is too large. It reports whether any is read.
+// rings turns reading into memory on and off, depending on the processor time that the budget
+// has to spare; large says that the recorder uses too much memory. It reports whether any class
+// is read into memory.
 func (e *Engine) rings(now metric.Stamp, saved time.Duration, large bool) (any bool) {
 	b := &e.budget
 	var ended []string

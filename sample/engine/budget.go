@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// settling is how long after the start the recorder is not judged: opening
-	// everything costs more than reading it.
+	// settling is how long after the start the budget is not enforced: opening everything costs
+	// more than reading it.
 	settling = time.Minute
 	// patienceOver is for how many looks in a row the budget must be exceeded.
 	patienceOver = 3
-	// patienceUpkeep is for how many looks in a row an archive may be put in order
-	// without being judged: five minutes. To read less often would not hasten it.
+	// patienceUpkeep is for how many looks in a row the upkeep of an archive excuses the
+	// recorder: five minutes. To read less often would not speed that up.
 	patienceUpkeep = 30
-	// patienceUnder is for how many looks in a row there must be room before a
-	// class is read as often as before; it doubles each time that fails.
+	// patienceUnder is for how many looks in a row there must be room before a class returns to
+	// its previous interval; it doubles each time that such a return fails.
 	patienceUnder    = 30
 	maxPatienceUnder = 360
 	maxStretch       = 64
-	// usualLooks is how many looks what is usual is taken over: a minute.
+	// usualLooks is the number of looks that usual averages over: a minute.
 	usualLooks = 6
-	// lighter is what must be left of the memory in use, at most, for a
-	// stretched interval to have helped.
+	// lighter is the share of the memory that may at most remain in use for a stretched interval
+	// to have helped.
 	lighter = 0.95
-	// room is the share of the budget that must suffice before returning.
+	// room is the share of the budget that must suffice before an interval returns.
 	room = 0.9
 )
 
-// budget compares what the recorder uses with what it may use, and stretches
-// the interval of the class that costs most, a factor of two at a time.
+// budget compares what the recorder uses with what it may use, and stretches the interval of the
+// class that costs most, usually by a factor of two at a time.
 type budget struct {
 	e *Engine
 
@@ -47,19 +47,20 @@ type budget struct {
 	cost      [metric.NumClasses]float64 // cores, over the last look
 	share     float64                    // cores, all of the recorder
 	resident  int64
-	// usual and usualCost are share and cost as they are over some looks: what
-	// is read once a minute fills one look and leaves five empty.
+	// usual and usualCost are share and cost averaged over some looks: a class that is read once
+	// a minute fills one look and leaves five empty.
 	usual     float64
 	usualCost [metric.NumClasses]float64
 	over      int
-	excused   int // looks in a row that were not judged
+	excused   int // looks in a row that upkeep excused
 	under     int
 	patience  int
 	returned  int64 // awake clock of the last return
-	// saved is the processor time that the budget allowed and nobody used, see Spare.
+	// saved is the processor time that the budget allowed and the recorder did not use, see
+	// Spare.
 	saved time.Duration
-	// heavy is the memory in use when an interval was stretched because of it;
-	// futile, that the stretching has been seen to free none.
+	// heavy is the memory in use when an interval was stretched because of it; futile says that
+	// stretching has freed none.
 	heavy  int64
 	futile bool
 }
@@ -69,14 +70,14 @@ func newBudget(e *Engine) budget {
 		saved: time.Duration(e.plan.MaxCPU * float64(thrifty))}
 }
 
-// limit changes the bounds.
+// limit changes the limits.
 func (b *budget) limit(p Plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.maxCPU, b.maxMemory = p.MaxCPU, p.MaxMemory
 }
 
-// police is one look.
+// police is one look at the budget.
 func (b *budget) police(now metric.Stamp) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,12 +85,12 @@ func (b *budget) police(now metric.Stamp) {
 		return
 	}
 	if b.e.bursting(now) || b.e.opt.Spending != nil && b.e.opt.Spending() {
-		// Bounded by what there is to spare; it passes.
+		// Spare limits that, and it passes.
 		b.over = 0
 		return
 	}
 	tooMuchMemory := b.maxMemory > 0 && b.resident > b.maxMemory
-	// What reading ahead of triggers takes is bounded by what there is to spare.
+	// Spare also limits what reading ahead of triggers takes.
 	ahead := b.e.rings(now, b.saved, tooMuchMemory)
 	tooMuchCPU := b.maxCPU > 0 && b.share > b.maxCPU && !ahead
 	if !tooMuchMemory {
@@ -109,7 +110,7 @@ func (b *budget) police(now metric.Stamp) {
 	}
 	if b.over++; b.over < patienceOver {
 		if tooMuchMemory && !b.futile {
-			// What the program has freed counts until the kernel has it back.
+			// Memory that the program has freed counts until the kernel has it back.
 			debug.FreeOSMemory()
 		}
 		return
@@ -129,9 +130,9 @@ func (b *budget) police(now metric.Stamp) {
 	b.stretch(now, why)
 }
 
-// giveUp says that reading less often does not make the recorder smaller. What
-// it knows of each of very many processes stays in memory however seldom it
-// looks: it would only see less.
+// giveUp reports that reading less often does not make the recorder smaller. What it knows of
+// each of very many processes stays in memory however seldom it reads: it would only record
+// less.
 func (b *budget) giveUp(now metric.Stamp, why string) {
 	b.futile = true
 	text := why + "; reading less often has not changed that and is not taken further"
@@ -139,8 +140,7 @@ func (b *budget) giveUp(now metric.Stamp, why string) {
 	b.e.event(metric.Event{At: now, Kind: metric.EventBudget, Text: text})
 }
 
-// measure takes stock since the last look; false when there is none to compare
-// with.
+// measure computes the use since the last look; false when there is none to compare with.
 func (b *budget) measure(now metric.Stamp) bool {
 	u := b.e.opt.Usage()
 	cpu, elapsed := u.User+u.System, float64(now.Awake-b.at)
@@ -157,7 +157,7 @@ func (b *budget) measure(now metric.Stamp) bool {
 			spent += time.Duration(now.Awake - c.begun.Awake)
 		}
 		c.mu.Unlock()
-		spent = max(spent, b.spent[id]) // a tick that is just being stored is in neither
+		spent = max(spent, b.spent[id]) // a tick that is just being stored counts in neither
 		if !first {
 			b.cost[id] = float64(spent-b.spent[id]) / elapsed
 		}
@@ -174,10 +174,10 @@ func (b *budget) measure(now metric.Stamp) bool {
 	return !first
 }
 
-// chargeAbandoned adds to the classes what readings cost that they have given
-// up: the processor time that no class accounts for. Most wait and cost
-// nothing, but one that is merely slow goes on working, and nobody else would
-// be blamed for it.
+// chargeAbandoned charges the classes for readings that they have given up: it divides the
+// processor time that no class accounts for among them. Most such readings wait and cost
+// nothing, but a source that is merely slow goes on working, and its cost would otherwise go
+// uncharged.
 func (b *budget) chargeAbandoned(elapsed, cpu time.Duration) {
 	var to []metric.Class
 	for _, s := range b.e.sources {
@@ -207,20 +207,20 @@ func (b *budget) stretch(now metric.Stamp, why string) {
 			worst = c
 		}
 	}
-	// When the class that costs is stretched as far as it goes, those that
-	// cost nothing are not made to pay for it.
+	// When the most expensive class is already stretched to the limit, do not stretch cheap ones
+	// in its place.
 	if worst == nil || b.cost[worst.id] < dearest/10 {
 		return
 	}
-	// A return that had to be taken back was too early.
+	// A return that must be undone was too early.
 	if b.returned != 0 && time.Duration(now.Awake-b.returned) < 10*time.Minute {
 		b.patience = min(2*b.patience, maxPatienceUnder)
 	}
 	b.change(worst, now, b.factor(worst), 1, why)
 }
 
-// factor is how much less often the class that costs most shall be read: twice
-// is enough, unless it alone takes many times the budget.
+// factor is how much less often to read the most expensive class: half as often is enough,
+// unless it alone takes many times the budget.
 func (b *budget) factor(c *class) int {
 	times := 2
 	for b.maxCPU > 0 && times < 8 && b.cost[c.id] > 2*float64(times)*b.maxCPU {
@@ -231,8 +231,8 @@ func (b *budget) factor(c *class) int {
 	return min(times, maxStretch/c.stretch)
 }
 
-// tryReturn brings back the stretched class that costs least, when the budget
-// has had room for it long enough.
+// tryReturn speeds up the stretched class that costs least, when the budget has had room for it
+// long enough.
 func (b *budget) tryReturn(now metric.Stamp) {
 	var best *class
 	for _, id := range read {

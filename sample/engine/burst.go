@@ -10,25 +10,25 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Burst is classes that are read more often for a while.
+// Burst reads some classes more often for a while.
 type Burst struct {
 	Classes []metric.Class
 	Every   time.Duration
 	For     time.Duration
-	// Before is of how long before it what is in memory is recorded, see Plan.Before.
+	// Before is how much of the past to record from memory, see Plan.Before.
 	Before time.Duration
 }
 
-// bursts is the one that goes on.
+// bursts holds the current burst.
 type bursts struct {
 	mu      sync.Mutex
 	classes []*class
 	until   int64 // awake clock
 }
 
-// Burst begins one; the error says why it does not. It ends by itself, when its
-// time is over or when what it may cost is used up, see Spare. Classes then go
-// back to the deadlines that they had.
+// Burst begins a burst; the error says why it cannot. It ends by itself when its time is over or
+// when the processor time that it may cost is used up, see Spare. The classes then return to
+// their previous deadlines.
 func (e *Engine) Burst(b Burst) error {
 	now := e.clock.now()
 	if spare, bounded := e.Spare(); bounded && spare <= 0 {
@@ -58,14 +58,14 @@ func (e *Engine) Burst(b Burst) error {
 	return nil
 }
 
-// bursting reports whether a burst goes on.
+// bursting reports whether a burst is going on.
 func (e *Engine) bursting(now metric.Stamp) bool {
 	e.bursts.mu.Lock()
 	defer e.bursts.mu.Unlock()
 	return now.Awake < e.bursts.until
 }
 
-// afford ends the burst that goes on when there is nothing to spare for it.
+// afford ends the current burst when Spare has nothing left for it.
 func (e *Engine) afford(now metric.Stamp) {
 	spare, bounded := e.Spare()
 	if !bounded || spare > 0 {
@@ -91,8 +91,8 @@ func (e *Engine) afford(now metric.Stamp) {
 	e.event(metric.Event{At: now, Kind: metric.EventBudget, Text: text})
 }
 
-// hurry has c read every so often until then; false when that is not more often
-// than it is read anyway.
+// hurry makes c's interval every until the given time. It returns false when c is read that
+// often anyway.
 func (c *class) hurry(every time.Duration, until int64, now metric.Stamp) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,13 +103,12 @@ func (c *class) hurry(every time.Duration, until int64, now metric.Stamp) bool {
 	if c.ahead == 0 {
 		c.grid = c.deadline
 		c.replan(now)
-	} // else it is read soon, and not twice at the same instant
+	} // else it is read soon anyway, and not twice at the same instant
 	c.wake()
 	return true
 }
 
-// calm brings c back to its own interval, on the grid that it had; the caller
-// holds mu.
+// calm returns c to its own interval, on its previous grid. The caller holds mu.
 func (c *class) calm(now metric.Stamp) {
 	if c.burst == 0 {
 		return
@@ -126,16 +125,15 @@ func (c *class) calm(now metric.Stamp) {
 	}
 }
 
-// savedFor is how long what the budget leaves over is saved up, and thrifty how
-// much of it there is when the recorder starts.
+// savedFor limits the time over which unused budget accumulates. thrifty is the amount, as such
+// a time, that the recorder starts with.
 const (
 	savedFor = time.Hour
 	thrifty  = 10 * time.Minute
 )
 
-// Spare is the processor time that may be used now on what a trigger asks for,
-// bursts and stacks: what the budget allowed during the last hour and the
-// recorder did not use. Without a budget it is not bounded.
+// Spare is the processor time that triggers may use now for bursts and stacks: what the budget
+// allowed during the last hour and the recorder did not use. Without a budget it is not bounded.
 func (e *Engine) Spare() (spare time.Duration, bounded bool) {
 	b := &e.budget
 	if e.opt.Usage == nil {
@@ -153,12 +151,12 @@ func (e *Engine) Spare() (spare time.Duration, bounded bool) {
 	return b.saved + b.left(e.clock.now().Awake-b.at, u.User+u.System-b.cpu), true
 }
 
-// left is what the budget leaves over of a time in which so much was used.
+// left is the unused budget of a time in which the recorder used so much.
 func (b *budget) left(elapsed int64, used time.Duration) time.Duration {
 	return time.Duration(b.maxCPU*float64(elapsed)) - used
 }
 
-// save adds what was left over since the last look.
+// save adds the unused budget since the last look.
 func (b *budget) save(elapsed int64, used time.Duration) {
 	most := time.Duration(b.maxCPU * float64(savedFor))
 	b.saved = min(max(b.saved+b.left(elapsed, used), -most), most)

@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Apply goes over to another plan without losing a tick: what is being read is
-// read to its end, and deadlines are counted on from the last ones.
+// Apply switches to another plan without losing a tick: readings under way finish, and the next
+// deadlines are counted from the last ones.
 func (e *Engine) Apply(p Plan) error {
 	e.planning.Lock()
 	defer e.planning.Unlock()
@@ -28,10 +28,9 @@ func (e *Engine) Apply(p Plan) error {
 	return nil
 }
 
-// Renew has turn begin a new archive while the plan stands still and no static
-// metric is being read, and sees to it that the new one says what the machine
-// is: it looks again at what the machine has and reads the static metrics.
-// Ticks go on meanwhile.
+// Renew calls turn, which begins a new archive, while the plan is fixed and no static metric is
+// being read. Then it looks again at what the machine has and reads the static metrics, so that
+// the new archive describes the machine. Ticks continue meanwhile.
 func (e *Engine) Renew(turn func() error) error {
 	e.planning.Lock()
 	defer e.planning.Unlock()
@@ -50,15 +49,15 @@ func (e *Engine) Renew(turn func() error) error {
 	return nil
 }
 
-// settleWithin is how long Renew waits for static metrics that are being read:
-// they belong to the archive in which they were begun.
+// settleWithin is how long Renew waits for a reading of static metrics to finish: it belongs to
+// the archive in which it began.
 const settleWithin = 5 * time.Second
 
-// restless is a source that may find out between two archives that its groups
-// should be others.
+// restless is a source that may find out between two archives that its groups should be
+// different.
 type restless interface{ Restless() bool }
 
-// calm lets restless sources look again.
+// calm makes restless sources look again.
 func (e *Engine) calm(metric.Stamp) {
 	var again []*source
 	for _, s := range e.sources {
@@ -79,8 +78,8 @@ func (e *Engine) calm(metric.Stamp) {
 	e.adopt(false)
 }
 
-// refresh has sources look again, describes what changed and tells what came
-// and went. It returns the sources that changed. The caller holds planning.
+// refresh makes sources look again. It describes changed metrics and stores events about what
+// came and went. It returns the sources that changed. The caller holds planning.
 func (e *Engine) refresh(sources []*source) (others []*source) {
 	var changed []*metric.Desc
 	var events []metric.Event
@@ -113,8 +112,8 @@ func (e *Engine) refresh(sources []*source) (others []*source) {
 	return others
 }
 
-// withTurn does something with a source that nobody is reading meanwhile; it
-// gives up when the source is not free within a second.
+// withTurn calls do while no reading uses the source. It gives up and returns false when the
+// source is not free within a second.
 func (e *Engine) withTurn(s *source, do func()) bool {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()

@@ -15,29 +15,29 @@ type class struct {
 	id metric.Class
 	// poke makes a sleeping class look at its plan again.
 	poke chan struct{}
-	// giveUp makes a class stop waiting for a source that another class reads.
+	// giveUp makes a class stop waiting for a source that another class is reading.
 	giveUp chan struct{}
-	// stored tells that a tick has been stored.
+	// stored signals that a tick has been stored.
 	stored chan struct{}
 
 	mu       sync.Mutex
-	interval time.Duration // what the plan says; 0: off
+	interval time.Duration // what the plan sets; 0: off
 	stretch  int           // the budget's factor, a power of two
 	deadline int64         // awake clock
 	wander   wander        // how far the deadline is off a fixed grid
-	behind   int64         // how late the first deadline was that could not be kept since the last tick
-	// The interval of the burst that goes on, 0 if none does, until when it does, and
-	// what the deadline would be without it.
+	behind   int64         // how late the first skipped deadline since the last tick was
+	// burst is the interval of the current burst, 0 for none. It lasts until burstUntil. grid is
+	// what the deadline would be without the burst.
 	burst      time.Duration
 	burstUntil int64 // awake clock
 	grid       int64
-	// What of c is to be kept in memory, and how often it is read for that now, 0 if it
-	// is not; grid is then the deadline of the next tick that is recorded.
+	// before says what of c to keep in memory. ahead is the interval at which c is now read for
+	// that, 0 for not; grid is then the deadline of the next recorded tick.
 	before   Before
 	ahead    time.Duration
 	ring     ring
 	last     int64 // deadline of the last tick
-	due      bool  // a static class that shall be read
+	due      bool  // a static class to be read
 	unstored bool  // a tick has begun and is not stored
 	sources  []*source
 	stats    classStats
@@ -49,27 +49,27 @@ type class struct {
 	owner   uint64
 	at      int           // place in list of the source being read
 	since   int64         // awake clock: since when
-	waiting bool          // for another class to be done with it
+	waiting bool          // for another class to finish with it
 	reading bool          // a tick is under way
-	list    []*source     // what this tick reads
+	list    []*source     // sources that this tick reads
 	tick    metric.Tick   //
 	begun   metric.Stamp  //
 	spent   time.Duration // in sources, by this tick
-	stall   time.Duration // how late it came, what was missed before it included
-	glanced bool          // it is only for the ring
+	stall   time.Duration // how late the tick came, counting deadlines missed before it
+	glanced bool          // the tick is only for the ring
 	late    []lateReading // for the next tick
-	served  []*source     // of those that this tick has
+	served  []*source     // sources of late that this tick includes
 }
 
-// A lateReading came back after it had been given up. Its values, with the time at
-// which they were read, go with the next tick.
+// A lateReading came back after the class had given it up. Its values go with the next tick,
+// stamped with the time at which they were read.
 type lateReading struct {
 	source *source
 	blocks []*metric.Block
 }
 
-// takeLate gives the tick what came back late, unless the source is about to be read
-// again, into the same blocks; the caller holds mu.
+// takeLate adds the late readings to the tick, except those of sources that are about to be read
+// again, into the same blocks. The caller holds mu.
 func (c *class) takeLate(now int64) {
 	c.served = c.served[:0]
 	for _, l := range c.late {
@@ -95,8 +95,7 @@ func newClass(e *Engine, id metric.Class) *class {
 	return &class{e: e, id: id, stretch: 1, poke: make(chan struct{}, 1), giveUp: make(chan struct{}, 1), stored: make(chan struct{}, 1)}
 }
 
-// effective is the interval after stretching, or that of a burst; the caller
-// holds mu.
+// effective is the interval after stretching, or that of a burst. The caller holds mu.
 func (c *class) effective() time.Duration {
 	every := c.usual()
 	if c.burst != 0 && every != 0 {
@@ -120,31 +119,31 @@ type reader struct {
 	ctx    sample.Context
 	stamp  metric.Stamp
 	timer  *time.Timer
-	slice  time.Duration // what a source may work for this tick
-	within time.Duration // and how long it may take for that
-	// The source being read and the events that it has told meanwhile; when it
-	// asked first whether to stop, 0 if it has not, and how much processor time
-	// the recorder had used by then.
+	slice  time.Duration // how long a source may work for this tick
+	within time.Duration // and how much time may pass meanwhile
+	// The source being read and the events that it has emitted. asked is when it first asked
+	// whether to stop, 0 if it has not. worked is the processor time that the recorder had used
+	// by then.
 	source *source
 	events []metric.Event
 	asked  int64
 	worked time.Duration
-	told   bool // the tick under way has told an event
-	// awake is the awake clock after what was done last: what is done next
-	// begins then. Reading the clocks costs as much as reading a small source.
+	told   bool // the tick under way has emitted an event
+	// awake is the awake clock at the end of the last step, which is the beginning of the next.
+	// Reading the clocks costs as much as reading a small source.
 	awake int64
 }
 
-// sameInstant is how far apart two readings of a tick may be and still carry
-// one stamp: a stamp of its own costs more space than most sources' values.
+// sameInstant is how far apart two readings of a tick may be and still share a stamp: another
+// stamp takes more space than most sources' values.
 const sameInstant = int64(time.Millisecond)
 
 func (c *class) newReader(turn uint64) *reader {
 	r := &reader{c: c, turn: turn, timer: time.NewTimer(time.Hour)}
 	r.ctx.Class = c.id
 	r.ctx.Enough = r.enough
-	// Storing an event waits for whoever stores something: not while a source
-	// is read, whose patience that would cost.
+	// Storing an event can wait for other storing. Wait after the source is read, because the
+	// wait would count against its patience.
 	r.ctx.Emit = func(ev metric.Event) {
 		if ev.At == (metric.Stamp{}) {
 			ev.At = c.e.clock.now()
@@ -165,9 +164,8 @@ func (c *class) newReader(turn uint64) *reader {
 	return r
 }
 
-// run keeps the class's deadlines until the engine stops. A reader that takes
-// over from one that was left behind first finishes its tick, from the source
-// at resume on.
+// run keeps the class's deadlines until the engine stops. A reader that takes over from one left
+// behind first finishes that one's tick, from the source at resume on.
 func (r *reader) run(resume int) {
 	defer r.c.e.running.Done()
 	defer r.timer.Stop()
@@ -189,7 +187,8 @@ func (r *reader) run(resume int) {
 func (r *reader) wait() bool {
 	for {
 		now := r.c.e.clock.now()
-		// What was missed while nothing ran belongs to the gap that look tells.
+		// look must come first: deadlines missed while the recorder did not run belong to its gap
+		// event.
 		r.c.e.look(now)
 		left, due := r.c.left(now)
 		if due {
@@ -205,12 +204,12 @@ func (r *reader) wait() bool {
 	}
 }
 
-// forever is longer than anything that will be waited for.
+// forever is longer than any wait.
 const forever = 24 * time.Hour
 
-// left is the time to the next deadline; due when it has come. Deadlines that
-// went by unkept are counted and skipped here, so that what follows a stall is
-// one tick, on the old grid, and not a burst.
+// left returns the time to the next deadline, and due when it has come. It counts and skips
+// missed deadlines, so that one tick, on the old grid, follows a stall, and not a burst of
+// ticks.
 func (c *class) left(now metric.Stamp) (left time.Duration, due bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,8 +230,8 @@ func (c *class) left(now metric.Stamp) (left time.Duration, due bool) {
 	}
 }
 
-// settle waits until nothing of a class that is read once an archive is due or
-// being read, but no longer than limit.
+// settle waits until a class that is read once per archive has nothing due or under way, but no
+// longer than limit.
 func (c *class) settle(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -253,7 +252,7 @@ func (c *class) settle(limit time.Duration) {
 	}
 }
 
-// begin opens a tick.
+// begin starts a tick.
 func (r *reader) begin() {
 	c := r.c
 	now := c.e.clock.now()
@@ -297,8 +296,8 @@ func (r *reader) begin() {
 	c.takeLate(now.Awake)
 }
 
-// finish reads the tick's sources from the i-th on and stores the tick. It
-// returns false when it was left behind meanwhile.
+// finish reads the tick's sources from the i-th on and stores the tick. It returns false when
+// this reader was left behind meanwhile.
 func (r *reader) finish(i int) bool {
 	c := r.c
 	for ; i < len(c.list); i++ {
@@ -318,8 +317,8 @@ func (r *reader) finish(i int) bool {
 	c.reading = false
 	long := c.before.For
 	c.mu.Unlock()
-	// What happened is told with what was read then: the last values of a process stand
-	// in no other tick.
+	// Events are stored together with the values of their tick: no other tick has the last values
+	// of a process.
 	if c.glanced && !r.told {
 		c.ring.keep(&c.tick, long)
 		c.mu.Lock()
@@ -344,8 +343,7 @@ func (r *reader) finish(i int) bool {
 	return true
 }
 
-// readOne reads one source. It returns false when this goroutine was left
-// behind in it.
+// readOne reads one source. It returns false when this goroutine was left behind in it.
 func (r *reader) readOne(i int, s *source) bool {
 	c := r.c
 	if !r.take(i, s) {
@@ -391,9 +389,9 @@ func (r *reader) readOne(i int, s *source) bool {
 	return true
 }
 
-// enough reports whether the source being read shall stop. Time counts from the
-// first question on, when the source knows how much there is to read: to find
-// that out may take long as well, and shall not be all that a reading does.
+// enough reports whether the source being read must stop. Time counts from its first call, when
+// the source knows how much there is to read. Finding that out may take long as well, and must
+// not be all that a reading does.
 func (r *reader) enough() bool {
 	now := r.ctx.Now().Awake
 	work := r.c.e.opt.Worked
@@ -413,14 +411,14 @@ func (r *reader) enough() bool {
 	return work == nil || took >= r.within || work()-r.worked >= r.slice
 }
 
-// tellEvents stores what the source has told.
+// tellEvents stores the events that the source has emitted.
 func (r *reader) tellEvents() {
 	r.c.e.event(r.events...)
 	clear(r.events)
 	r.events = r.events[:0]
 }
 
-// take waits for the turn of s; false when the wait was given up.
+// take waits for the turn of s; false when it gave up waiting.
 func (r *reader) take(i int, s *source) bool {
 	c := r.c
 	select {
@@ -438,13 +436,13 @@ func (r *reader) take(i int, s *source) bool {
 	return true
 }
 
-// await waits for another class to be done with s.
+// await waits for another class to finish with s.
 func (r *reader) await(i int, s *source) bool {
 	c := r.c
 	c.mu.Lock()
 	c.at, c.since, c.waiting = i, r.awake, true
 	c.mu.Unlock()
-	// A wish to give up that came too late for the last wait is void.
+	// Drop a request to give up that came too late for the last wait.
 	select {
 	case <-c.giveUp:
 	default:
@@ -458,9 +456,9 @@ func (r *reader) await(i int, s *source) bool {
 	return false
 }
 
-// check is the keeper's look at a class: it ends waits that take too long and
-// leaves behind a goroutine that is stuck in a source. A source that asks for
-// the clocks is not stuck, whoever reads it.
+// check is the keeper's look at a class. It ends waits that take too long and leaves behind a
+// goroutine that is stuck in a source. A source that reads the clocks is not stuck, whichever
+// class reads it.
 func (c *class) check(now metric.Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -490,9 +488,9 @@ func (c *class) check(now metric.Stamp) {
 	go r.run(resume)
 }
 
-// adopt gives the class a new plan. The next deadline is counted from the last
-// one, so that no tick is lost and none comes early. A class that is read once
-// is read again if that is asked for, or if it has other sources now.
+// adopt gives the class a new plan. The next deadline is counted from the last one, so that no
+// tick is lost and none comes early. A class that is read once is read again if again is set, or
+// if its interval or sources changed.
 func (c *class) adopt(interval time.Duration, sources []*source, now metric.Stamp, again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -526,7 +524,7 @@ func (c *class) replan(now metric.Stamp) {
 	}
 }
 
-// hurried reports whether a burst goes on in c.
+// hurried reports whether a burst of c is going on.
 func (c *class) hurried() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

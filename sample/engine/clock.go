@@ -7,13 +7,13 @@ import (
 	"tachograph/sample/metric"
 )
 
-// jitter is how far the offsets between the clocks may seem to move only
-// because they are read one after the other.
+// jitter is how far the offsets between the clocks may seem to move only because they are read
+// one after the other.
 const jitter = 10_000
 
-// steadyClock reads the three clocks as one: whole microseconds of the awake
-// clock, with the offsets of the other two held until they really move.
-// Archives keep the offsets, and an offset that stands still costs nothing.
+// steadyClock reads the three clocks as one: whole microseconds of the awake clock, with the
+// offsets of the other two held until they really move. Archives store the offsets, and an
+// unchanged offset costs nothing.
 type steadyClock struct {
 	raw func() metric.Stamp
 
@@ -37,10 +37,9 @@ func (c *steadyClock) holds(s metric.Stamp) bool {
 	return near(s.Wall-s.Awake, c.wall) && near(s.Cont-s.Awake, c.cont)
 }
 
-// settle finds out whether an offset moved or whether this thread was merely
-// interrupted between two clocks. The time to the next reading bounds how far
-// apart the clocks of one reading were read, so that of several readings the
-// one that was over most quickly is the truest.
+// settle finds out whether an offset moved or whether this thread was merely interrupted between
+// two clocks. The clocks of one reading were read no further apart than the time to the next
+// reading, so of several readings the quickest is the most accurate.
 func (c *steadyClock) settle(s metric.Stamp) metric.Stamp {
 	best, quickest := s, int64(math.MaxInt64)
 	for range maxReadings {

@@ -12,45 +12,44 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Options are what an engine works with. Sources, Sink and Now are required.
+// Options configure an engine. Sources, Sink and Now are required.
 type Options struct {
 	Sources []sample.Source
 	Plan    Plan
 	Sink    sample.Sink
 	// Now reads the three clocks.
 	Now func() metric.Stamp
-	// Zone names the time zone in force.
+	// Zone returns the name of the time zone in force.
 	Zone func() string
-	// Slept gives the wall clocks of the last sleep and wake, where the
-	// kernel tells.
+	// Slept returns the wall clocks of the last sleep and wake, where the kernel reports them.
 	Slept func() (sleep, wake time.Time, ok bool)
-	// WakeReason is why the machine woke last, where the kernel tells.
+	// WakeReason is why the machine last woke, where the kernel reports it.
 	WakeReason func() string
 	// Usage is what the recorder itself uses.
 	Usage func() Usage
-	// Worked is the processor time that the recorder has used so far. Without
-	// it, time is taken for work.
+	// Worked is the processor time that the recorder has used so far. Without it, elapsed time
+	// counts as work.
 	Worked func() time.Duration
-	// Upkeep, if set, reports whether an archive is being put in order, which takes
-	// what it takes however often anything is read, and passes.
+	// Upkeep, if set, reports whether an archive is being put in order. That costs the same
+	// however often anything is read, and passes.
 	Upkeep func() bool
-	// Spending, if set, reports whether something goes on that is bounded by Spare.
+	// Spending, if set, reports whether an activity limited by Spare is going on.
 	Spending func() bool
-	// Written counts the bytes given to the archive's files.
+	// Written counts the bytes written to the archive's files.
 	Written func() uint64
-	// Notice, if set, finds events in what was recorded. Stall is how long after a
-	// tick was due the first one came that could be kept. It may begin a Burst.
+	// Notice, if set, finds events in a recorded tick. Stall is how late the tick was, counted
+	// from the first deadline missed before it. Notice may begin a Burst.
 	Notice func(t *metric.Tick, stall time.Duration) []metric.Event
-	// Late stores a tick that is older than others of its class; without it nothing is
-	// kept in memory of the time before a Burst.
+	// Late stores a tick that is older than others of its class. Without it nothing of the time
+	// before a Burst is kept in memory.
 	Late func(t *metric.Tick) error
-	// Before are events that happened before the engine starts: a boot, a
-	// panic, the gap since the last run.
+	// Before are events from before the engine's start: a boot, a panic, the gap since the last
+	// run.
 	Before []metric.Event
 	Log    *slog.Logger
 }
 
-// Usage is what a process uses.
+// Usage is the processor time and memory of a process.
 type Usage struct {
 	User, System      time.Duration
 	Resident, Virtual int64 // bytes
@@ -68,10 +67,10 @@ type Engine struct {
 	bursts  bursts
 	started metric.Stamp
 
-	missedTold int64 // awake clock; of the keeper
+	missedTold int64 // awake clock; used by the keeper only
 
 	stop     chan struct{}
-	woke     chan struct{} // the machine woke: what it has may be other
+	woke     chan struct{} // signals that the machine woke: what it has may have changed
 	stopped  atomic.Bool
 	running  sync.WaitGroup
 	planning sync.Mutex // held by Apply and Renew
@@ -81,13 +80,13 @@ type Engine struct {
 	watch    watch
 
 	storing sync.Mutex
-	closed  bool // guarded by storing, as are:
+	closed  bool // guarded by storing, as are the next two
 	values  uint64
 	events  uint64
 }
 
-// New plans the reading of sources; nothing is read before Run. The engine's
-// own numbers are a source like any other, added here.
+// New plans the reading of sources; nothing is read before Run. It adds a source of the engine's
+// own numbers.
 func New(opt Options) (*Engine, error) {
 	if opt.Sink == nil || opt.Now == nil {
 		return nil, errors.New("engine: no sink or no clock")
@@ -119,8 +118,8 @@ func New(opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// Run reads until ctx is done, then sees to it that everything read is in the
-// sink, and returns. It does not close the sink or the sources.
+// Run reads until ctx is done, passes everything read to the sink, and returns. It does not
+// close the sink or the sources.
 func (e *Engine) Run(ctx context.Context) error {
 	now := e.clock.now()
 	for _, ev := range e.opt.Before {
@@ -148,8 +147,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// stopWithin is how long a reading under way may take to end when the engine
-// stops. One that hangs is left behind.
+// stopWithin is how long the readings under way may take to end when the engine stops. One that
+// hangs is left behind.
 const stopWithin = 500 * time.Millisecond
 
 func (e *Engine) shutDown() {
@@ -172,15 +171,15 @@ func (e *Engine) shutDown() {
 
 func (e *Engine) stopping() bool { return e.stopped.Load() }
 
-// adopt hands the plan to the classes, and has static metrics read if again is
-// set or there are others now; the caller holds planning.
+// adopt gives the plan to the classes. Static metrics are read if again is set or if their
+// sources changed. The caller holds planning.
 func (e *Engine) adopt(again bool) {
 	now := e.clock.now()
 	for _, id := range read {
 		var members []*source
 		for _, s := range e.sources {
-			// members may change only while planning is held, so that looking
-			// at them without turn is safe here.
+			// members may change only while planning is held, so reading them without turn is safe
+			// here.
 			if s.members[id] != nil {
 				members = append(members, s)
 			}
@@ -216,10 +215,10 @@ func (e *Engine) event(list ...metric.Event) {
 	}
 }
 
-// Event stores an event that the engine does not know of.
+// Event stores an event from outside the engine.
 func (e *Engine) Event(ev metric.Event) { e.event(ev) }
 
-// Append stores a tick that was not read by the engine.
+// Append stores a tick that the engine did not read.
 func (e *Engine) Append(t *metric.Tick) error {
 	e.storing.Lock()
 	defer e.storing.Unlock()
@@ -233,10 +232,10 @@ func (e *Engine) Append(t *metric.Tick) error {
 	return err
 }
 
-// errStopped is why nothing more is stored.
+// errStopped is the error of storing a tick after the end.
 var errStopped = errors.New("the recorder has stopped")
 
-// append stores a tick that came so late and returns how many values it had.
+// append stores a tick that came late by stall and returns how many values it had.
 func (e *Engine) append(t *metric.Tick, stall time.Duration) uint64 {
 	if len(t.Blocks) == 0 {
 		return 0

@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// summaryEvery is how often an error that lasts is mentioned again.
+	// summaryEvery is how often a lasting error is logged again.
 	summaryEvery = time.Hour
-	// newTextEvery is how often an error that changes its text may say so.
+	// newTextEvery is how often an error whose text changes may be reported again.
 	newTextEvery = 10 * time.Minute
 )
 
-// quietFor is how long nothing must go wrong in something that is read every
-// interval before it counts as mended: an error that comes and goes at every
-// other reading is one error.
+// quietFor is how long a source that is read every interval must work before its error counts as
+// ended: an error at every other reading is one error.
 func quietFor(interval time.Duration) time.Duration {
 	if interval > time.Hour {
 		interval = 0
@@ -34,8 +33,8 @@ func (c *class) quiet() time.Duration {
 	return quietFor(c.effective())
 }
 
-// fault is something that goes wrong again and again: it is told when it
-// begins, when it ends, and once an hour meanwhile.
+// fault is an error that happens again and again. It is reported when it begins and when it
+// ends, and logged once an hour meanwhile.
 type fault struct {
 	what, text string
 	from, last metric.Stamp
@@ -44,7 +43,7 @@ type fault struct {
 	told       int64 // awake clock
 }
 
-// faults keeps what is going wrong at present, and counts.
+// faults holds the current errors, and counts all.
 type faults struct {
 	event func(metric.Event)
 	log   *slog.Logger
@@ -52,14 +51,12 @@ type faults struct {
 	mu    sync.Mutex
 	open  map[string]*fault
 	total uint64
-	// byMinute counts the errors of the last hour, one place a minute of the
-	// awake clock.
+	// byMinute counts the errors of the last hour, one element per minute of the awake clock.
 	byMinute [60]uint32
 	minute   int64
 }
 
-// report notes that something went wrong. Quiet is how long it must not happen
-// again for it to be over.
+// report records an error. Quiet is how long it must not happen again to count as ended.
 func (f *faults) report(now metric.Stamp, quiet time.Duration, what, text string) {
 	f.mu.Lock()
 	f.total++
@@ -86,8 +83,7 @@ func (f *faults) report(now metric.Stamp, quiet time.Duration, what, text string
 	}
 }
 
-// settle ends the faults that have not shown for a while and mentions those
-// that last.
+// settle ends the faults that have not happened for their quiet time and logs the lasting ones.
 func (f *faults) settle(now metric.Stamp) {
 	f.mu.Lock()
 	var over, lasting []fault
@@ -119,7 +115,7 @@ func (f *faults) end(now metric.Stamp, ft *fault) {
 	f.event(e)
 }
 
-// turnTo empties the minutes that have passed since the last error.
+// turnTo clears the minutes that have passed since the last error.
 func (f *faults) turnTo(awake int64) {
 	minute := awake / int64(time.Minute)
 	for n := min(minute-f.minute, 60); n > 0; n-- {
@@ -139,7 +135,7 @@ func (f *faults) lastHour(now metric.Stamp) (n uint64) {
 	return n
 }
 
-// current lists what is going wrong.
+// current lists the current errors.
 func (f *faults) current() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

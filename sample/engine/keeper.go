@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// The keeper looks as often as the fastest class is read, within these.
+	// The keeper looks as often as the fastest class is read, within these limits.
 	leastLook, mostLook = time.Second, 30 * time.Second
 	policeEvery         = 10 * time.Second
 	zoneEvery           = 30 * time.Second
 	calmEvery           = time.Hour
 )
 
-// fastest is the interval of the class that is read most often.
+// fastest is the shortest interval of any class.
 func (e *Engine) fastest() time.Duration {
 	fastest := time.Hour
 	for _, id := range read {
@@ -29,8 +29,8 @@ func (e *Engine) fastest() time.Duration {
 	return fastest
 }
 
-// pace adapts the keeper to the intervals in force: it returns how long to wait
-// for the next look. What is shorter than a few ticks is lateness, not a gap.
+// pace adapts the keeper to the intervals in force and returns how long to wait for the next
+// look. A time shorter than three of the shortest intervals is lateness, not a gap.
 func (e *Engine) pace() time.Duration {
 	fastest := e.fastest()
 	e.watching.Lock()
@@ -39,7 +39,7 @@ func (e *Engine) pace() time.Duration {
 	return min(max(fastest, leastLook), mostLook)
 }
 
-// chore is something the keeper does now and then.
+// chore is a periodic task of the keeper.
 type chore struct {
 	every time.Duration
 	do    func(metric.Stamp)
@@ -90,16 +90,15 @@ func (e *Engine) lookAtZone(now metric.Stamp) {
 	e.tell(events)
 }
 
-// look watches the clocks. Every tick looks before it reads, so that a sleep
-// is recorded before the first values after it.
+// look watches the clocks. Every tick calls it before it reads, so that a sleep is recorded
+// before the first values after it.
 func (e *Engine) look(now metric.Stamp) {
 	e.watching.Lock()
 	var events []metric.Event
 	if now.Awake >= e.watch.last.Awake {
 		events = e.watch.look(now)
 	}
-	// Whoever looks next, a class that is about to count what it missed, finds
-	// that counted.
+	// Count the ticks missed in the gap now, before the classes would count them as their own.
 	for i := range events {
 		switch events[i].Kind {
 		case metric.EventGap:

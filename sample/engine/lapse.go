@@ -6,10 +6,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// lapse tells of metrics that have had values and are absent now because a
-// call failed, although the source as a whole could be read; "" when there are
-// none. Only metrics with one value count: a process that cannot be looked at
-// is no failure of the source.
+// lapse describes metrics that have had values and are absent now because a call failed,
+// although the source as a whole could be read; "" when there are none. Only metrics with one
+// value count: a process that cannot be read is no failure of the source.
 func (m *member) lapse() string {
 	first, n := "", 0
 	var why metric.Reason

@@ -9,14 +9,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// missedTicks gathers the deadlines that a class could not keep, so that an
-// overloaded machine gives one event a minute and not one a tick.
+// missedTicks collects the deadlines that a class missed, so that an overloaded machine gives
+// one event a minute and not one a tick.
 type missedTicks struct {
 	count      uint64
 	from, last metric.Stamp
 }
 
-// add notes n deadlines, the first of which was due so long before now.
+// add records n missed deadlines, the first of them late by late nanoseconds.
 func (m *missedTicks) add(n uint64, now metric.Stamp, late int64) {
 	if m.count == 0 {
 		m.from = metric.Stamp{Wall: now.Wall - late, Awake: now.Awake - late, Cont: now.Cont - late}
@@ -25,8 +25,8 @@ func (m *missedTicks) add(n uint64, now metric.Stamp, late int64) {
 	m.last = now
 }
 
-// skip goes over the deadlines that went by unkept and returns how many they
-// were and how long ago the first was due; the caller holds mu.
+// skip moves past the missed deadlines and returns their number and how long ago the first was
+// due. The caller holds mu.
 func (c *class) skip(now metric.Stamp) (n uint64, late int64) {
 	if c.ahead != 0 && c.burst == 0 {
 		return c.skipGlances(now)
@@ -45,16 +45,16 @@ func (c *class) skip(now metric.Stamp) (n uint64, late int64) {
 		c.behind = max(c.behind, late)
 	}
 	if c.burst != 0 {
-		// A burst is as fast as the machine can; only what would have been missed without
-		// it was.
+		// A burst is as fast as the machine can. Count only what would have been missed without
+		// it.
 		n = uint64(late / int64(c.usual()))
 	}
 	c.stats.Overruns += n
 	return n, late
 }
 
-// skipGlances is skip for a class that is read into memory as well: only what would
-// have been recorded was missed.
+// skipGlances is skip for a class that is also read into memory. Only ticks to be recorded count
+// as missed.
 func (c *class) skipGlances(now metric.Stamp) (n uint64, late int64) {
 	interval, ahead := int64(c.effective()), int64(c.ahead)
 	if late = now.Awake - c.grid; late > 0 {
@@ -71,8 +71,8 @@ func (c *class) skipGlances(now metric.Stamp) (n uint64, late int64) {
 	return n, late
 }
 
-// missedIn goes over what all classes missed while nothing ran at all, and
-// labels the gap's event with it: one stop of the machine is one event.
+// missedIn skips what all classes missed while the recorder did not run, and adds the counts to
+// the labels of the gap's event: one stop of the machine is one event.
 func (e *Engine) missedIn(gap *metric.Event, now metric.Stamp) {
 	for _, id := range read {
 		c := e.classes[id]
@@ -87,14 +87,14 @@ func (e *Engine) missedIn(gap *metric.Event, now metric.Stamp) {
 }
 
 const (
-	// A stop reaches the classes one after the other: what was missed is told
-	// when none has missed anything for so long, or
+	// A stop reaches the classes one after the other. Their misses are reported when no class has
+	// missed anything for missedQuiet,
 	missedQuiet = time.Second
-	// while it goes on, and never more often than this.
+	// or while it goes on, and never more often than missedEvery.
 	missedEvery = time.Minute
 )
 
-// tellMissed tells in one event what all classes missed.
+// tellMissed stores one event about what all classes missed.
 func (e *Engine) tellMissed(now metric.Stamp, force bool) {
 	var first, last metric.Stamp
 	for _, id := range read {

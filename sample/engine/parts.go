@@ -8,15 +8,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// partEvery is how often a class may say that there is more of something than
-// can be read at one tick.
+// partEvery is how often a class may report that a source had more instances than it could read
+// at one tick.
 const partEvery = 10 * time.Minute
 
-// partTold is when a class said so last, by source, on the awake clock.
+// partTold is when a class last reported that, by source, on the awake clock.
 type partTold map[string]int64
 
-// tellPart says, now and then, that a source could read only some of its
-// instances in the time it had.
+// tellPart reports, at most each partEvery, that a source could read only some of its instances
+// in the time it had.
 func (c *class) tellPart(source string, read, of int, had time.Duration) {
 	now := c.e.clock.now()
 	c.mu.Lock()

@@ -6,12 +6,12 @@ import (
 	"tachograph/sample"
 )
 
-// Runtime says of this process what the first of SelfGroups tells.
+// Runtime fills the first of SelfGroups for this process.
 type Runtime struct {
 	samples []metrics.Sample
 }
 
-// NewRuntime makes one; it may be used by one goroutine at a time.
+// NewRuntime makes a Runtime, which one goroutine at a time may use.
 func NewRuntime() *Runtime {
 	return &Runtime{[]metrics.Sample{
 		{Name: "/memory/classes/heap/objects:bytes"},
@@ -22,7 +22,7 @@ func NewRuntime() *Runtime {
 	}}
 }
 
-// Fill puts into a row of the first of SelfGroups what the process uses.
+// Fill sets what the process uses in a row of the first of SelfGroups.
 func (r *Runtime) Fill(f *sample.Frame, row int, usage func() Usage) {
 	if usage != nil {
 		u := usage()
@@ -38,11 +38,11 @@ func (r *Runtime) Fill(f *sample.Frame, row int, usage func() Usage) {
 	f.SetUint(row, selfLive, r.samples[4].Value.Uint64()>>10)
 }
 
-// FillErrors puts into such a row how many errors there were.
+// FillErrors sets the number of errors in such a row.
 func FillErrors(f *sample.Frame, row int, n uint64) { f.SetUint(row, selfErrors, n) }
 
-// FillSource puts what became of reading a source into a row of the group of
-// SelfGroups that has the sources as instances.
+// FillSource sets the statistics of a source in a row of the SelfGroups group whose instances
+// are the sources.
 func FillSource(f *sample.Frame, row int, s *SourceStatus) {
 	f.SetUint(row, sourceReads, s.Reads)
 	f.SetUint(row, sourceErrors, s.Errors)

@@ -10,19 +10,19 @@ import (
 	"tachograph/sample/metric"
 )
 
-// seekPatience is how long a look may take before it is told.
+// seekPatience is how long a look may take before a warning is logged.
 const seekPatience = 10 * time.Second
 
-// quest is the search of one source for what it did not find yet.
+// quest schedules the looks of one source for what it did not find yet.
 type quest struct {
 	sample.Quest
 	source *source
 	look   func() bool
 }
 
-// seek lets sources look again for what was not there, until the engine stops:
-// a recorder that is started with the machine is there before many drivers.
-// It has a goroutine of its own, because a look may take as long as a reading.
+// seek makes sources look again, until the engine stops, for what they did not find: a recorder
+// that starts with the machine runs before many drivers do. It has its own goroutine, because a
+// look may take as long as a reading.
 func (e *Engine) seek() {
 	defer e.running.Done()
 	now := e.clock.now().Awake
@@ -60,8 +60,7 @@ func (e *Engine) seek() {
 	}
 }
 
-// lookAgain has those look whose time it is, and refreshes those that saw
-// something.
+// lookAgain runs the looks that are due, and refreshes the sources that saw a change.
 func (e *Engine) lookAgain(quests []*quest) {
 	var saw []*quest
 	for _, q := range quests {
@@ -90,19 +89,19 @@ func (e *Engine) lookAgain(quests []*quest) {
 	defer e.planning.Unlock()
 	var changed []*source
 	for _, q := range saw {
-		// Whoever saw what is no change looks again like everybody else.
+		// A source whose refresh changed nothing keeps its usual schedule.
 		if others := e.refresh([]*source{q.source}); len(others) > 0 {
 			q.Changed(e.clock.now().Awake)
 			changed = append(changed, others...)
 		}
 	}
-	// One order reads the static metrics: a second one, given when the first has
-	// been followed, would have them read twice.
+	// Adopt once for all sources: a second call after the first had been carried out would read
+	// the static metrics twice.
 	e.adopt(slices.ContainsFunc(changed, func(s *source) bool { return s.members[metric.Static] != nil }))
 }
 
-// found makes the events that tell which metrics of a source can be read now
-// and could not before, and the other way round.
+// found makes the events about metrics of a source that have become readable or have ceased to
+// be.
 func found(source string, old, now []*metric.Group) (events []metric.Event) {
 	before := make(map[string]*metric.Desc)
 	for _, g := range old {
@@ -150,7 +149,7 @@ func found(source string, old, now []*metric.Group) (events []metric.Event) {
 	return events
 }
 
-// several names the first of some metrics and counts the others.
+// several names the first metric and counts the others.
 func several(ds []*metric.Desc) string {
 	if len(ds) == 1 {
 		return ds[0].Name

@@ -7,7 +7,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// self is the source of what the recorder says about itself.
+// self is the source of the recorder's metrics about itself.
 type self struct {
 	e        *Engine
 	groups   []*metric.Group

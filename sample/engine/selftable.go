@@ -42,7 +42,7 @@ var recorderRows = []selfRow{
 	{"recorder.memory.live", metric.U64, metric.Instant, metric.Kbytes, "memory in the recorder's heap objects that the last garbage collection found to be in use"},
 }
 
-// windowRows are read once an archive.
+// windowRows are read once per archive.
 var windowRows = []selfRow{
 	{"sample_window_ms", metric.U64, metric.Discrete, metric.Milliseconds, "interval of the fast class when the archive was begun"},
 }
@@ -94,19 +94,19 @@ func table(name, indom string, cluster, item uint32, class metric.Class, rows []
 	return g
 }
 
-// SelfGroups describes what an engine records about itself.
+// SelfGroups describes the metrics of an engine about itself.
 func SelfGroups() []*metric.Group {
 	return []*metric.Group{
 		table("recorder", metric.NoIndom, 4000, 1, metric.Polled, recorderRows),
 		table("recorder.class", "class", 4001, 1, metric.Polled, classRows),
 		table("recorder.source", "source", 4002, 1, metric.Polled, sourceRows),
-		// The catalogues of the platforms give this one its number.
+		// The platforms' catalogs also define this metric, with this PMID.
 		table("recorder.window", metric.NoIndom, 9, 10, metric.Static, windowRows),
 	}
 }
 
-// SelfInstances is how many instances a group of SelfGroups has in an engine
-// with so many sources.
+// SelfInstances returns the number of instances that a group of SelfGroups has in an engine with
+// so many sources.
 func SelfInstances(g *metric.Group, sources int) int {
 	switch g.Indom {
 	case "class":

@@ -14,12 +14,12 @@ import (
 type source struct {
 	sample.Source
 	name string
-	// turn is held (by sending) while the source is read or refreshed, and
-	// guards members. A channel, so that waiting for it can be given up.
+	// turn is held (by sending) while the source is read or refreshed, and guards members. It is
+	// a channel so that a class can give up waiting for it.
 	turn    chan struct{}
 	members [metric.NumClasses]*member
 	groups  []*metric.Group
-	alive   atomic.Int64 // awake clock: when a reading asked for it last
+	alive   atomic.Int64 // awake clock: when a reading last read the clocks
 
 	mu    sync.Mutex
 	stats sourceStats
@@ -35,8 +35,8 @@ type sourceStats struct {
 	notice    string
 	hungSince int64 // awake clock; 0: answers
 	hungIn    metric.Class
-	hung      bool  // at some time since the budget looked last
-	retryAt   int64 // awake clock: not to be read before
+	hung      bool  // at some time since the budget last looked
+	retryAt   int64 // awake clock: not to be read earlier
 	backOff   time.Duration
 }
 
@@ -51,7 +51,8 @@ func newSource(s sample.Source) *source {
 	return &source{Source: s, name: s.Name(), turn: make(chan struct{}, 1)}
 }
 
-// plan makes the frames for every class. The caller holds turn, or is alone.
+// plan makes the frames for every class. The caller holds turn, or no other goroutine uses s
+// yet.
 func (s *source) plan(p *Plan) {
 	s.groups = s.Groups()
 	for _, c := range read {
@@ -73,14 +74,14 @@ func (s *source) plan(p *Plan) {
 	}
 }
 
-// regroup refreshes the source and plans again if its groups are others now;
-// changed when they also differ in content. The caller holds turn.
+// regroup refreshes the source and plans again if its groups were replaced; changed reports
+// whether they also differ in content. The caller holds turn.
 func (s *source) regroup(p *Plan) (changed bool, err error) {
 	if err := s.Refresh(); err != nil {
 		return false, err
 	}
-	// A source tells its groups apart by their addresses: frames of a group
-	// that was replaced by an equal one mean nothing to it.
+	// A source tells its groups apart by their addresses: it does not recognise the frames of a
+	// group that was replaced by an equal one.
 	old, now := s.groups, s.Groups()
 	if slices.Equal(old, now) {
 		return false, nil
@@ -89,8 +90,8 @@ func (s *source) regroup(p *Plan) (changed bool, err error) {
 	return !slices.EqualFunc(old, now, (*metric.Group).Same), nil
 }
 
-// read fills the source's frames for class c and returns the blocks that came
-// of it, and what could not be read of it. The caller holds turn.
+// read fills the source's frames for class c. It returns the blocks that were read, and a
+// description of what could not be read in them. The caller holds turn.
 func (s *source) read(ctx *sample.Context, c metric.Class) (blocks []*metric.Block, lapse string, err error) {
 	m := s.members[c]
 	if m == nil {
@@ -118,12 +119,11 @@ func (s *source) read(ctx *sample.Context, c metric.Class) (blocks []*metric.Blo
 	return m.blocks, lapse, err
 }
 
-// noticer is a source that knows something which the user should know, and can
-// change; empty when there is nothing.
+// noticer is a source with a message about something that the user can change; empty for none.
 type noticer interface{ Notice() string }
 
-// heed keeps the source's notice for those who ask; new when it is another one
-// than before. The caller holds turn.
+// heed stores the source's notice for the engine's Status; isNew reports whether it differs from
+// the last. The caller holds turn.
 func (s *source) heed() (notice string, isNew bool) {
 	n, ok := s.Source.(noticer)
 	if !ok {
@@ -156,7 +156,7 @@ func (s *source) ready(now int64) bool {
 	return s.stats.hungSince == 0 && now >= s.stats.retryAt
 }
 
-// hangs notes that a reading did not come back in time.
+// hangs records that a reading did not come back in time.
 func (s *source) hangs(in metric.Class, since int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,10 +164,10 @@ func (s *source) hangs(in metric.Class, since int64) {
 	s.stats.Timeouts++
 }
 
-// returned notes that a reading came back after it had been given up. What it
-// took is part of what the source took. The engine then leaves the source alone for
-// as long as the reading took, at most ten seconds: on a machine that has no time every
-// reading is seconds late. Each time that the source is late again, it waits twice as long.
+// returned records that a reading came back after the class had given it up, and adds its time
+// to the source's. The engine then leaves the source alone for as long as the reading took, at
+// most ten seconds: on a machine that is short of time every reading is seconds late. Each time
+// that the source is late again, the pause doubles.
 func (s *source) returned(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *source) returned(now int64) {
 	s.stats.retryAt = now + int64(s.stats.backOff)
 }
 
-// came notes a reading that came back in time.
+// came records a reading that came back in time.
 func (s *source) came(c metric.Class, took time.Duration, failed, partial bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,8 +200,8 @@ func (s *source) came(c metric.Class, took time.Duration, failed, partial bool) 
 	}
 }
 
-// abandoned reports in which class a reading went on after it had been given
-// up, since this was asked the last time.
+// abandoned reports in which class a reading went on after it had been given up, since the last
+// call.
 func (s *source) abandoned() (in metric.Class, was bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Status is what an engine is doing, for people and for files.
+// Status is the state of an engine, for people and for files.
 type Status struct {
 	Now, Started   metric.Stamp
 	CPU            time.Duration // used since the process began
@@ -21,7 +21,7 @@ type Status struct {
 	Sources        []SourceStatus
 }
 
-// ClassStatus is one class's part of it.
+// ClassStatus is the Status of one class.
 type ClassStatus struct {
 	Class           string
 	Interval        time.Duration // in force
@@ -36,7 +36,7 @@ type ClassStatus struct {
 	Late, MaxLate   time.Duration
 }
 
-// SourceStatus is one source's part of it.
+// SourceStatus is the Status of one source.
 type SourceStatus struct {
 	Source                  string
 	Reads, Errors, Timeouts uint64
@@ -45,7 +45,7 @@ type SourceStatus struct {
 	Hung                    bool
 }
 
-// Status takes stock.
+// Status collects the engine's state.
 func (e *Engine) Status() Status {
 	now := e.clock.now()
 	st := Status{

@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// leastSleep and leastStep tell sleep and steps from the slewing of a
-	// clock that is being disciplined.
+	// leastSleep and leastStep distinguish sleep and steps from the slewing of a disciplined
+	// clock.
 	leastSleep = int64(500 * time.Millisecond)
 	leastStep  = int64(250 * time.Millisecond)
-	// leastGap is how long nothing at all must have run for it to be a gap
-	// rather than lateness.
+	// leastGap is how long the recorder must not have run for it to be a gap rather than
+	// lateness.
 	leastGap = int64(10 * time.Second)
 )
 
-// watch sees what the clocks tell between two looks: sleep, steps, and time in
-// which the recorder did not run.
+// watch finds what happened between two looks at the clocks: sleep, steps, and time in which the
+// recorder did not run.
 type watch struct {
 	last metric.Stamp
 	zone string
-	// gap is how long looks may lie apart without it being a gap.
+	// gap is how far apart two looks may be without it being a gap.
 	gap int64
-	// slept, if set, gives the wall clocks of the last sleep and wake as the
-	// kernel knows them.
+	// slept, if set, returns the wall clocks of the last sleep and wake as the kernel knows them.
 	slept func() (sleep, wake time.Time, ok bool)
-	// reason, if set, is why the machine woke last.
+	// reason, if set, returns why the machine last woke.
 	reason func() string
 }
 
@@ -63,8 +62,8 @@ func (w *watch) look(now metric.Stamp) []metric.Event {
 	return events
 }
 
-// wake makes the event of a wake. What macOS calls a dark wake, in which it
-// works without the user, is told by its reason.
+// wake makes the event of a wake. Its reason shows what macOS calls a dark wake, in which the
+// machine works without the user.
 func (w *watch) wake(from, to metric.Stamp, asleep int64) metric.Event {
 	e := ended(to, metric.EventWake, from, asleep, "the machine woke after "+span(asleep))
 	if w.reason != nil {
@@ -76,7 +75,7 @@ func (w *watch) wake(from, to metric.Stamp, asleep int64) metric.Event {
 	return e
 }
 
-// bounds says when between two looks the machine fell asleep and woke.
+// bounds returns when between two looks the machine fell asleep and woke.
 func (w *watch) bounds(last, now metric.Stamp, asleep int64) (from, to metric.Stamp) {
 	if w.slept == nil {
 		return last, now
@@ -113,7 +112,7 @@ func ended(at metric.Stamp, kind metric.EventKind, from metric.Stamp, length int
 
 func seconds(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', -1, 64) }
 
-// span prints a length of time for people: three digits are enough.
+// span prints a length of time for people, in about three digits.
 func span(ns int64) string {
 	d := time.Duration(ns)
 	switch {
