@@ -60,8 +60,8 @@ type Context struct {
 	// Class is the class being read. A source that reads in parts keeps a separate position for
 	// each class.
 	Class metric.Class
-	// Enough reports whether a source of very many instances shall stop, keep
-	// what it has read, and go on there the next time. Nil is never.
+	// Enough reports whether a source with very many instances must stop, keep what it has read,
+	// and continue there the next time. Nil means never.
 	Enough func() bool
 	// Living asks only for what exists now, without the last totals of what has ended.
 	Living bool

@@ -16,14 +16,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// An index finds the rows of a platform, which are described when they are asked
-// for: replay asks for few, and making all takes it longer than some answers.
+// An index finds the rows of a platform. It makes descriptions only on request: replay needs
+// few, and making all of them takes longer than some answers.
 type index struct {
 	names []string
 	rows  map[string]bound
 }
 
-// bound is a row as one platform has it.
+// bound is a row with one platform's binding.
 type bound struct {
 	row *row
 	on  *binding
@@ -65,8 +65,8 @@ func Prefix(p Platform, prefix string) []*metric.Desc {
 	return Select(p, func(d *metric.Desc) bool { return strings.HasPrefix(d.Name, prefix) })
 }
 
-// Select returns the metrics of p that want, which must not change them,
-// accepts, sorted by name. The rows are copies.
+// Select returns the metrics of p that want accepts, sorted by name. want must not change them.
+// The rows are copies.
 func Select(p Platform, want func(*metric.Desc) bool) []*metric.Desc {
 	x := &indexes()[p]
 	var ds []*metric.Desc
@@ -88,10 +88,9 @@ func Find(p Platform, name string) *metric.Desc {
 	return &d
 }
 
-// Group makes a group of the named metrics, which must have the same instance
-// domain. The rows are copies: a source marks in its own group what this
-// machine lacks. A name that is not in the tables is a mistake in the program
-// and panics.
+// Group makes a group of the named metrics, which must have the same instance domain. The rows
+// are copies, because a source marks in its own group what this machine lacks. A name that is
+// not in the tables is a mistake in the program and panics.
 func Group(p Platform, group string, names ...string) *metric.Group {
 	g := &metric.Group{Name: group, Metrics: make([]*metric.Desc, len(names))}
 	for i, name := range names {

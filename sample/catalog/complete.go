@@ -2,8 +2,8 @@ package catalog
 
 import "tachograph/sample/metric"
 
-// Complete adds to a description from an archive of this host what archives of its time
-// left out and its name tells: how the counter falls, and that a value is in percent.
+// Complete adds to a description from an archive of host h what archives of its time did not
+// store and the metric's name implies: how the counter falls, and that a value is in percent.
 func Complete(h *metric.Host, d *metric.Desc) {
 	p, ok := PlatformOf(h)
 	if !ok {
@@ -17,7 +17,7 @@ func Complete(h *metric.Host, d *metric.Desc) {
 	if d.Units == metric.NoUnits && now.Units == metric.Percent {
 		d.Units = now.Units
 		if d.Formula != "" {
-			d.Formula = now.Formula // which gave the hundredths itself
+			d.Formula = now.Formula // the old formula computed the percentage itself
 		}
 	}
 }

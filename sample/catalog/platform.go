@@ -15,7 +15,7 @@ const (
 	numPlatforms
 )
 
-// Platforms are all that there are.
+// Platforms are all platforms.
 var Platforms = [numPlatforms]Platform{Darwin, Linux}
 
 func (p Platform) String() string {
@@ -28,7 +28,7 @@ func (p Platform) String() string {
 	return fmt.Sprintf("platform(%d)", uint8(p))
 }
 
-// Name is the platform's name as recordings have it, in metric.Host.
+// Name is the platform's name in recordings, in metric.Host.
 func (p Platform) Name() string {
 	if p == Darwin {
 		return "macos"
@@ -36,7 +36,7 @@ func (p Platform) Name() string {
 	return p.String()
 }
 
-// PlatformOf is the platform of a recorded host; ok is false for one that is not known here.
+// PlatformOf is the platform of a recorded host; ok is false for an unknown platform.
 func PlatformOf(h *metric.Host) (p Platform, ok bool) {
 	for _, p := range Platforms {
 		if h.Platform == p.Name() {

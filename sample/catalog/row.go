@@ -2,8 +2,8 @@ package catalog
 
 import "tachograph/sample/metric"
 
-// row is one metric. What differs between platforms stands in its bindings; a
-// platform without binding does not know the metric at all.
+// row is one metric. Its bindings hold what differs between platforms; a platform without a
+// binding does not have the metric at all.
 type row struct {
 	name  string
 	pmid  metric.PMID
@@ -25,7 +25,7 @@ type binding struct {
 	changes  []change
 }
 
-// change is where a platform departs from the row.
+// change is a difference between a platform and the row.
 type change func(*metric.Desc)
 
 func (r *row) describe(b binding) metric.Desc {
@@ -60,16 +60,15 @@ func in(u metric.Units) change { return func(d *metric.Desc) { d.Units = u } }
 // class moves the metric to another class.
 func class(c metric.Class) change { return func(d *metric.Desc) { d.Class = c } }
 
-// wide is the true width in bits of a counter that its type would let seem
-// wider.
+// wide sets the true width in bits of a counter that is narrower than its type.
 func wide(bits uint8) change { return func(d *metric.Desc) { d.Width = bits } }
 
-// clamped marks a counter that stops at the largest value of that many bits.
+// clamped marks a counter that stops at the largest value of so many bits.
 func clamped(bits uint8) change {
 	return func(d *metric.Desc) { d.Width, d.Clamped = bits, true }
 }
 
-// long adds the longer help.
+// long adds to the longer help.
 func long(text string) change {
 	return func(d *metric.Desc) {
 		if d.LongHelp != "" {
@@ -79,11 +78,10 @@ func long(text string) change {
 	}
 }
 
-// computed makes the metric a formula over others, evaluated when it is read
-// back. The syntax is that of replay's expressions: metric names, numbers,
-// + - * / and parentheses; rate(x) is what counters gained a second, delta(x)
-// what they gained over the interval. Units are carried along: the result must
-// have the dimension of the metric's.
+// computed makes the metric a formula over others, evaluated when it is read back. The syntax is
+// that of replay's expressions: metric names, numbers, + - * / and parentheses; rate(x) is a
+// counter's increase per second, delta(x) its increase over the interval. Units are computed
+// too: the result must have the dimension of the metric's.
 func computed(formula string) change { return func(d *metric.Desc) { d.Formula = formula } }
 
 // Short names, so that a row fits on a line.

@@ -9,12 +9,12 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Telemetry is how a telemetry service of the Mac that others run, accretional/sysctl, classifies a
-// metric. Its names are ours.
+// Telemetry is how accretional/sysctl, a telemetry service for the Mac that others run,
+// classifies a metric. It uses the same names as this program.
 type Telemetry struct {
 	Category string
 	Class    metric.Class
-	// TTL is for how long it takes a reading for the present value; 0: for ever.
+	// TTL is how long the service uses a reading as the current value; 0: for ever.
 	TTL time.Duration
 }
 
@@ -26,8 +26,8 @@ type telemetryRow struct {
 	names    string
 }
 
-// telemetry are its 250 metrics in 32 categories, one of which has none: those
-// of a category that are read alike, by what their names have in common.
+// telemetry lists the service's 250 metrics in 32 categories, one of which has none. A row holds
+// the metrics of a category that are read alike and whose names share a prefix.
 var telemetry = []telemetryRow{
 	{"hw.cpu", static, 0, "hw.",
 		"activecpu byteorder cpu64bit_capable cpufamily cpusubfamily cpusubtype cputype logicalcpu " +
@@ -161,13 +161,13 @@ var telemetryByName = sync.OnceValue(func() map[string]Telemetry {
 	return byName
 })
 
-// FindTelemetry is how the service classifies a metric, if it has it.
+// FindTelemetry returns the service's classification of a metric, if it has the metric.
 func FindTelemetry(name string) (Telemetry, bool) {
 	t, ok := telemetryByName()[name]
 	return t, ok
 }
 
-// TelemetryCategories are its categories, in order.
+// TelemetryCategories returns the service's categories, sorted.
 func TelemetryCategories() []string {
 	var list []string
 	for _, t := range telemetry {
@@ -177,10 +177,10 @@ func TelemetryCategories() []string {
 	return slices.Compact(list)
 }
 
-// Category is the part of the machine that a metric belongs to: as the service
-// says or, where it does not know it, what comes before the last part of its name,
-// of which at most two parts count. What it does not know is in none of its
-// categories: a Mac has ten times as many sysctls as it reads.
+// Category is the part of the machine that a metric belongs to: the service's category or, for a
+// metric unknown to the service, the name without its last part, limited to two parts. If the
+// service has a category of that name, ".other" is added, because a Mac has ten times as many
+// sysctls as the service reads.
 func Category(name string) string {
 	if t, ok := FindTelemetry(name); ok {
 		return t.Category

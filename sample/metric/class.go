@@ -18,7 +18,7 @@ const (
 	Constrained
 	// Polled metrics change, but not in a way that needs a reading every second.
 	Polled
-	// Fast metrics are the totals a post-mortem reads second by second.
+	// Fast metrics are the totals that a post-mortem needs second by second.
 	Fast
 	// Process metrics have one value per process.
 	Process

@@ -36,8 +36,8 @@ type Desc struct {
 	// Formula, if set, computes the metric from others when it is read back;
 	// such a metric is never sampled.
 	Formula string
-	// Fastest is the shortest interval at which reading again can give
-	// something new. Zero means the nature of Class decides.
+	// Fastest is the shortest interval at which reading again can give something new. Zero means
+	// that Class decides.
 	Fastest time.Duration
 	// Unsupported says why this machine cannot supply the metric; empty when
 	// it can.

@@ -6,9 +6,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Errors stand where a metric has no values, instead of their number, and answer what
-// cannot be answered. Those between are not for agents and servers. PCP takes what is
-// nearer to zero for the negated number of an error of the system.
+// PCP's errors. In a result an error replaces the number of a metric's values; as an answer it
+// rejects a request. Agents and servers do not use the codes in the gaps. PCP takes codes nearer
+// to zero for negated error numbers of the system.
 const (
 	ErrText        = -12349
 	ErrAppVersion  = -12350
@@ -71,7 +71,7 @@ var errorTexts = map[int32]string{
 	ErrNYI:         "not implemented",
 }
 
-// ErrorText says what an error is.
+// ErrorText describes an error.
 func ErrorText(code int32) string {
 	if s, ok := errorTexts[code]; ok {
 		return s
@@ -79,7 +79,7 @@ func ErrorText(code int32) string {
 	return fmt.Sprintf("PCP's error %d", code)
 }
 
-// ErrorOf is PCP's error for a value that is absent.
+// ErrorOf returns PCP's error for an absent value.
 func ErrorOf(r metric.Reason) int32 {
 	switch r {
 	case metric.Permission:
@@ -92,7 +92,7 @@ func ErrorOf(r metric.Reason) int32 {
 	return ErrValue
 }
 
-// ReasonOf is why values are absent where PCP has an error for them.
+// ReasonOf returns why values are absent that PCP reports with an error.
 func ReasonOf(code int32) metric.Reason {
 	switch code {
 	case ErrPermission:

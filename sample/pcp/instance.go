@@ -7,9 +7,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// NaturalNumber is the number that an instance has by itself, whoever counts: the pid
-// of a process, the number of a processor, the minutes of an average, by which PCP's
-// tools ask for them. ok is false if it has none.
+// NaturalNumber returns the number that an instance has by nature: the pid of a process, the
+// number of a processor, the minutes of an average. PCP's tools ask for instances by these. ok
+// is false if it has none.
 func NaturalNumber(indom string, in *metric.Instance) (n uint32, ok bool) {
 	word, rest, _ := strings.Cut(in.Name, " ")
 	switch {
@@ -37,25 +37,24 @@ func NaturalNumber(indom string, in *metric.Instance) (n uint32, ok bool) {
 	return uint32(v), true
 }
 
-// firstHashed is the least number that a name leads to: those below are natural.
+// firstHashed is the lowest number computed from a key. Smaller numbers are natural.
 const firstHashed = 1 << 20
 
-// Numbers gives the instances of one domain numbers of 31 bits, which are the same in
-// every run: natural ones, or else what their keys lead to. Where two want the same the
-// later one has the next that is free.
+// Numbers gives the instances of one domain numbers of 31 bits, which are the same in every run:
+// natural ones, or else hashes of their keys. When two instances get the same number, the later
+// one takes the next free number.
 type Numbers struct {
 	indom   string
 	byKey   map[string]uint32
 	holders map[uint32]string
 }
 
-// NewNumbers is for the instances of the domain of that name.
+// NewNumbers makes Numbers for the instances of the domain named indom.
 func NewNumbers(indom string) *Numbers {
 	return &Numbers{indom: indom, byKey: make(map[string]uint32), holders: make(map[uint32]string)}
 }
 
-// Of is the number of an instance. Key is what makes it the same one, which may say
-// more than its own.
+// Of returns the number of an instance. Key identifies it and may be more specific than in.Key.
 func (n *Numbers) Of(key string, in *metric.Instance) uint32 {
 	if id, ok := n.byKey[key]; ok {
 		return id
@@ -73,7 +72,7 @@ func (n *Numbers) Of(key string, in *metric.Instance) uint32 {
 	return id
 }
 
-// Forget frees the number of an instance that does not come back.
+// Forget frees the number of an instance that will not come back.
 func (n *Numbers) Forget(key string) {
 	if id, ok := n.byKey[key]; ok {
 		delete(n.byKey, key)
@@ -81,9 +80,9 @@ func (n *Numbers) Forget(key string) {
 	}
 }
 
-// InstanceName is what PCP calls an instance of that name: its tools look for instances
-// by all before the first blank, so that has to tell one from the others. It does where
-// it is a number: of a process, of minutes. All else has no blanks.
+// InstanceName is PCP's name for an instance called name. PCP's tools look for instances by the
+// part before the first blank, so that part must be unique. It is if it is a number, such as
+// that of a process or of minutes. In all other names blanks become underscores.
 func InstanceName(name string) string {
 	word, _, more := strings.Cut(name, " ")
 	if !more || word != "" && strings.Trim(word, "0123456789/") == "" && word[0] != '/' {
@@ -92,7 +91,7 @@ func InstanceName(name string) string {
 	return strings.ReplaceAll(name, " ", "_")
 }
 
-// Distinct is the name of an instance another of which has its first word already.
+// Distinct returns a name for an instance whose first word another instance already has.
 func Distinct(name string, id uint32) string {
 	word, _, _ := strings.Cut(name, " ")
 	return word + "#" + strconv.FormatUint(uint64(id), 10) + name[len(word):]

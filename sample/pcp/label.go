@@ -9,7 +9,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// What labels belong to.
+// The kinds of things that labels belong to.
 const (
 	LabelContext   = 1
 	LabelDomain    = 2
@@ -19,27 +19,27 @@ const (
 	LabelInstances = 32
 )
 
-// Limits of a set of labels: its JSON and how many there are. Archives may have one more
-// of each; in a message PCP refuses them.
+// Limits of a set of labels: the length of its JSON and the number of labels. Archives allow one
+// more of each, but PCP refuses that in a message.
 const (
 	MaxLabelJSON = 1<<16 - 2
 	MaxLabels    = 254
 )
 
-// LabelRef is where one label stands in the JSON of its set.
+// LabelRef locates one label in the JSON of its set.
 type LabelRef struct {
 	Name    uint16
 	NameLen uint8
 	Flags   uint8
 	Value   uint16
-	// ValueLen counts the quotes of a string.
+	// ValueLen includes the quotes of a string.
 	ValueLen uint16
 }
 
-// LabelJSON writes labels as one flat object, and where each stands in it. Values
-// are strings. What has no room is left out, and of labels of one name the first is
-// taken; of names, what PCP has no letters for becomes an underscore. kind is what
-// they belong to. Those that only describe are optional ones.
+// LabelJSON writes labels as one flat JSON object, and returns where each label is in it. Values
+// are strings. It leaves out labels that exceed the limits and all but the first of equal names.
+// In names, characters that PCP does not allow become underscores. kind is what the labels
+// belong to. Labels that only describe are marked as optional.
 func LabelJSON(labels []metric.Label, kind int) (text string, refs []LabelRef) {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -76,9 +76,9 @@ const (
 	optional = 1 << 7
 )
 
-// identifies reports whether a label is one of those that make a series the same one.
-// PCP takes all for that which are not optional: then each boot, each release of the
-// system and each version of this program would begin new ones.
+// identifies reports whether a label is part of a series' identity. PCP treats every label that
+// is not optional as such; otherwise each boot, each release of the system and each version of
+// this program would begin new series.
 func identifies(kind int, name string) bool {
 	switch kind {
 	case LabelContext:
@@ -89,14 +89,14 @@ func identifies(kind int, name string) bool {
 	return true
 }
 
-// LabelName makes the name of a label fit for PCP.
+// LabelName makes a label's name valid for PCP.
 func LabelName(s string) string {
 	name := part(s[:min(len(s), 254)])
 	return name
 }
 
-// quote is a JSON string. Go's own escapes more than it must, for HTML; and PCP's
-// parser takes no more than JSON says.
+// quote returns s as a JSON string. encoding/json escapes more than necessary, for HTML, and
+// PCP's parser accepts only what JSON defines.
 func quote(s string) string {
 	b := make([]byte, 0, len(s)+2)
 	b = append(b, '"')
@@ -109,15 +109,15 @@ func quote(s string) string {
 			b = append(b, `\u00`...)
 			b = append(b, "0123456789abcdef"[r>>4], "0123456789abcdef"[r&0xf])
 		default:
-			b = utf8.AppendRune(b, r) // and for what is no UTF-8 the replacement
+			b = utf8.AppendRune(b, r) // the replacement character for invalid UTF-8
 		}
 		i += n
 	}
 	return string(append(b, '"'))
 }
 
-// ParseLabels reads the JSON of a set, in the order in which it was written. Values
-// that are no strings are taken as they are written.
+// ParseLabels reads the JSON of a set, in its order. Values that are not strings are returned as
+// they are written.
 func ParseLabels(text string) ([]metric.Label, error) {
 	if len(text) > MaxLabelJSON+1 {
 		text = text[:MaxLabelJSON+1]

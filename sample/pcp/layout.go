@@ -7,27 +7,27 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Layout says where in PCP's name space metrics are, and in which domains. An agent
-// answers for whole domains, and a domain has one agent: who lives beside PCP's agents
-// cannot have theirs. The zero Layout is the plain one: the metrics' own names and
-// numbers, as archives and those have them who answer for everything.
+// Layout says where in PCP's name space metrics are, and in which domains. An agent answers for
+// whole domains, and a domain has one agent, so a program that runs beside PCP's agents cannot
+// use their domains. In the zero Layout, the plain one, metrics have their own names and
+// numbers. Archives use it, and programs that answer for all domains.
 //
 // The number of a name is the same in every run, on every machine and in every version.
 type Layout struct {
-	// Prefix is the name below which everything is that is not in a domain of Keep; it
-	// is said without a dot.
+	// Prefix is the name, without a dot at its end, below which all metrics are that are not in a
+	// domain of Keep.
 	Prefix string
-	// Domain is the one that all these have.
+	// Domain is the domain of all these metrics.
 	Domain uint32
-	// Keep are PCP's domains that stay as they are, with PCP's names.
+	// Keep lists the PCP domains that keep their numbers and PCP's names.
 	Keep []uint32
 }
 
-// Root is the name below which layouts put what PCP does not have.
+// Root is the name below which layouts put metrics that PCP lacks.
 const Root = "tachograph"
 
-// Native is the layout of a machine on which PCP's Darwin agents do not run: what they
-// have has their names and numbers, all else is below Root in a domain of its own.
+// Native is the layout of a machine on which PCP's Darwin agents do not run: their metrics have
+// their names and numbers, all others are below Root in a separate domain.
 func Native(domain uint32) Layout {
 	return Layout{Prefix: Root, Domain: domain, Keep: []uint32{3, 78}}
 }
@@ -39,8 +39,8 @@ func Beside(domain uint32) Layout { return Layout{Prefix: Root, Domain: domain} 
 // Plain reports whether metrics keep their names and numbers.
 func (l Layout) Plain() bool { return l.Domain == 0 }
 
-// Domains are those that a layout's metrics may have, its own first: one agent each.
-// Of the plain layout there is no telling: nil.
+// Domains lists the domains that a layout's metrics may have, l.Domain first: one agent each.
+// For the plain layout, whose metrics may have any domain, it is nil.
 func (l Layout) Domains() []uint32 {
 	if l.Plain() {
 		return nil
@@ -48,8 +48,9 @@ func (l Layout) Domains() []uint32 {
 	return append([]uint32{l.Domain}, l.Keep...)
 }
 
-// Where the clusters of PCP's domains are in a layout's own one. Each has the lower half
-// of 1024 clusters; the upper halves are for what has no number but that of its name.
+// The layout's domain has a range of 1024 clusters for each of PCP's domains, at a place given
+// by rooms. The lower half is for that domain's clusters. The upper halves are for metrics
+// without a number, which get one from their name.
 const (
 	roomOf   = 1024
 	halfRoom = roomOf / 2
@@ -57,17 +58,17 @@ const (
 
 var rooms = map[uint32]uint32{metric.OwnDomain: 0, 60: 1, 78: 2, 3: 3}
 
-// keeps reports whether metrics of a domain stay where PCP's agents have them.
+// keeps reports whether the metrics of a domain keep the place that PCP's agents give them.
 func (l *Layout) keeps(id metric.PMID) bool {
 	domain, _, _ := id.Parts()
 	return !l.Plain() && slices.Contains(l.Keep, domain)
 }
 
-// branches are names of metrics below which PCP's Darwin agents have others.
+// branches lists metrics whose names are branches with other metrics in PCP's Darwin agents.
 var branches = map[string]bool{"network.tcp.inerrs": true, "network.udp.inerrors": true}
 
-// apart is the name of a metric that would be in the way of PCP's in a domain that is
-// kept; ok is false for all others.
+// apart returns another name for a metric whose own name would conflict with PCP's in a kept
+// domain; ok is false for all others.
 func (s *Space) apart(d *metric.Desc) (name string, ok bool) {
 	if !branches[d.Name] || !s.layout.keeps(d.PMID) {
 		return "", false
@@ -75,8 +76,8 @@ func (s *Space) apart(d *metric.Desc) (name string, ok bool) {
 	return s.layout.Prefix + "." + d.Name, true
 }
 
-// further reports whether d is a further name for a number that is kept: PCP's agents have
-// some metrics under two names.
+// further reports whether d is another name for a number that is kept: PCP's agents have some
+// metrics under two names.
 func (s *Space) further(d *metric.Desc, same sameness) bool {
 	if !s.layout.keeps(d.PMID) {
 		return false
@@ -89,7 +90,7 @@ func (s *Space) further(d *metric.Desc, same sameness) bool {
 	return there && first == same
 }
 
-// place puts a metric, which has its plain name and number, where the layout has it.
+// place moves a metric from its plain name and number to those of the layout.
 func (s *Space) place(m *Metric) {
 	l := &s.layout
 	if l.Plain() {
@@ -120,12 +121,12 @@ func (s *Space) place(m *Metric) {
 	s.moved[m.PMID] = true
 }
 
-// upper is a number in the upper halves, made of 21 bits of n.
+// upper returns a number in the upper halves, made of 21 bits of n.
 func (l *Layout) upper(n uint32) metric.PMID {
 	item, cluster := n&0x3ff, n>>10&0x7ff
 	cluster = cluster/halfRoom*roomOf + halfRoom + cluster%halfRoom
 	if cluster == Reserved {
-		cluster = halfRoom // the last one is not for metrics
+		cluster = halfRoom // cluster Reserved is not for metrics
 	}
 	return metric.NewPMID(l.Domain, cluster, item)
 }

@@ -8,16 +8,16 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Imported begins what archives name as their recorder that were imported from PCP's.
+// Imported begins the recorder name in archives that were imported from PCP's.
 const Imported = "pmlogger, imported by "
 
-// On says which platform the metrics are of that are added from here on. What PCP's agents
-// for Linux have under a name has their number, type, semantics and units, so that an
-// archive of a Linux machine can be merged with one that PCP itself has recorded there:
-// PCP holds all of these for ever, and the catalogue has Darwin's where there are two.
+// On sets the platform of the metrics that are added from here on. A metric that PCP's Linux
+// agents have under the same name gets their number, type, semantics and units, so that an
+// archive of a Linux machine can be merged with one that PCP itself has recorded there: PCP
+// never lets these change, and where the platforms differ the catalog has Darwin's.
 func (s *Space) On(platform string) { s.linux = platform == "linux" && s.layout.Plain() }
 
-// native is a metric as PCP's agents have it; ok is false where they have none of its name.
+// native returns d as PCP's agents have it; ok is false if they have no metric of its name.
 func (s *Space) native(d *metric.Desc) (of native, ok bool) {
 	if !s.linux {
 		return of, false
@@ -35,13 +35,13 @@ type native struct {
 	instances bool
 }
 
-// scales are what of units says what a value is multiplied with, and timed whether it is a time.
+// scales are the bits of units that scale a value, and timed the bits of the dimension of time.
 const (
 	scales = 0x000fff00
 	timed  = 0x0f000000
 )
 
-// takes reports whether values of d say the same as a native's.
+// takes reports whether values of d mean the same as the native's.
 func (n *native) takes(d *metric.Desc) bool {
 	whole := func(t Type) bool { return t == I32 || t == U32 || t == I64 || t == U64 }
 	units, _ := UnitsOf(d.Units)
@@ -54,11 +54,11 @@ func (m *Metric) Narrower() bool {
 	return m.Desc.Sem != metric.Counter && m.Type != TypeOf(m.Desc.Type)
 }
 
-// TooWide is why a value is absent that does not fit.
+// TooWide is the reason for a value that its type in PCP cannot hold.
 var TooWide = metric.ReasonFor("PCP has fewer bits for it than it takes")
 
-// Fits reports whether its type in PCP holds a value. A counter begins anew there, and 64
-// bits are the same with and without a sign, as PCP's own agents have both.
+// Fits reports whether the metric's type in PCP holds a value. A counter may wrap there, and
+// 64-bit numbers are the same with and without a sign, as in PCP's own agents.
 func (m *Metric) Fits(bits uint64) bool {
 	negative := (m.Desc.Type == metric.I32 || m.Desc.Type == metric.I64) && int64(bits) < 0
 	switch {

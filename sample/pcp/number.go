@@ -6,11 +6,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Null is what PCP writes for no instance domain and for the one value of a
-// metric without instances.
+// Null is PCP's number for no instance domain, and for the single value of a metric without
+// instances.
 const Null = 0xffffffff
 
-// Type is PCP's number of a type of values.
+// Type is PCP's number for a type of values.
 type Type int32
 
 const (
@@ -30,7 +30,7 @@ const (
 
 var typeNames = [...]string{"32", "u32", "64", "u64", "float", "double", "string", "aggregate", "static aggregate", "event records", "event records"}
 
-// String is what PCP calls t.
+// String is PCP's name for t.
 func (t Type) String() string {
 	if t < 0 || int(t) >= len(typeNames) {
 		return "unsupported"
@@ -57,8 +57,8 @@ func TypeOf(t metric.Type) Type {
 	return String
 }
 
-// Metric is the type of t's values here; ok is false for what is no number and no
-// string.
+// Metric is this program's type for t's values; ok is false if they are neither numbers nor
+// strings.
 func (t Type) Metric() (mt metric.Type, ok bool) {
 	switch t {
 	case I32:
@@ -79,11 +79,10 @@ func (t Type) Metric() (mt metric.Type, ok bool) {
 	return 0, false
 }
 
-// InSitu reports whether values of t stand beside their instance; all others
-// stand in blocks.
+// InSitu reports whether values of t are stored beside their instance. All others are in blocks.
 func (t Type) InSitu() bool { return t == I32 || t == U32 }
 
-// The numbers of semantics.
+// PCP's numbers for semantics.
 const (
 	Counter  = 1
 	Instant  = 3
@@ -114,21 +113,21 @@ func Semantics(n int32) (s metric.Semantics, ok bool) {
 	return metric.Instant, false
 }
 
-// What the lowest byte of units means, which PCP has had since after 6.0:
-// earlier ones print such a metric as one without units.
+// Values of the lowest byte of units. PCP has them since some version after 6.0; earlier
+// versions print such a metric as one without units.
 const (
 	celsius   = 1<<3 | 1
 	millivolt = 2<<3 | 2
 	milliamp  = 3<<3 | 2
 )
 
-// UnitsOf is u as PCP writes it. What PCP has no dimension for is left out: ok is
-// then false.
+// UnitsOf encodes u as PCP does. It leaves out units for which PCP has no dimension; ok is then
+// false.
 func UnitsOf(u metric.Units) (n uint32, ok bool) {
 	nibble := func(v int8) uint32 { return uint32(v) & 0xf }
 	scale := func(dim, s int8) uint32 {
 		if dim == 0 {
-			return 0 // or pmlogcheck complains of a scale without dimension
+			return 0 // pmlogcheck complains about a scale without dimension
 		}
 		return nibble(s)
 	}
@@ -166,7 +165,7 @@ func Units(n uint32) metric.Units {
 	return u
 }
 
-// AppendBlock appends the block of a number of type t, given as a column holds it.
+// AppendBlock appends the block of a number of type t, whose bits are as in a Column.
 func AppendBlock(dst []byte, t Type, bits uint64) []byte {
 	switch t {
 	case I64, U64, Double:
@@ -177,11 +176,11 @@ func AppendBlock(dst []byte, t Type, bits uint64) []byte {
 	return binary.BigEndian.AppendUint32(dst, uint32(bits))
 }
 
-// MaxString is how long a string in a block may be: its length has 24 bits.
+// MaxString is the greatest length of a string in a block: the block's length has 24 bits.
 const MaxString = 1<<24 - 6
 
-// AppendString appends the block of a string, and what fills it up to four bytes.
-// A string ends at its first NUL.
+// AppendString appends the block of a string, padded to four bytes. A string ends at its first
+// NUL.
 func AppendString(dst []byte, s string) []byte {
 	s = Cut(s)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(String)<<24|uint32(len(s)+5))
@@ -192,10 +191,10 @@ func AppendString(dst []byte, s string) []byte {
 	return dst
 }
 
-// StringBlock is the length of a string's block with what fills it up.
+// StringBlock is the length of a string's block with its padding.
 func StringBlock(s string) int { return (len(Cut(s)) + 8) &^ 3 }
 
-// Cut is as much of s as a block can hold.
+// Cut returns as much of s as a block can hold.
 func Cut(s string) string {
 	for i := 0; i < len(s); i++ {
 		if s[i] == 0 {
@@ -206,8 +205,7 @@ func Cut(s string) string {
 	return s[:min(len(s), MaxString)]
 }
 
-// Bits is a 32-bit number that stands in situ as a column holds it: signed ones
-// are widened.
+// Bits converts a 32-bit number stored in situ to the bits of a Column: signed ones are widened.
 func Bits(t Type, v uint32) uint64 {
 	if t == I32 {
 		return uint64(int64(int32(v)))
@@ -215,8 +213,8 @@ func Bits(t Type, v uint32) uint64 {
 	return uint64(v)
 }
 
-// Block takes apart a block: its type and the bytes of its value. ok is false
-// where b holds none that is whole.
+// Block parses a block into its type and the bytes of its value. ok is false if b does not hold
+// a complete block.
 func Block(b []byte) (t Type, value []byte, ok bool) {
 	if len(b) < 4 {
 		return 0, nil, false
@@ -229,7 +227,7 @@ func Block(b []byte) (t Type, value []byte, ok bool) {
 	return Type(int8(head >> 24)), b[4:n], true
 }
 
-// Number is the number of type t in a block's value, as a column holds it.
+// Number parses a block's value as a number of type t, with the bits as in a Column.
 func Number(t Type, value []byte) (bits uint64, ok bool) {
 	switch {
 	case (t == I64 || t == U64 || t == Double) && len(value) == 8:

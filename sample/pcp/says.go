@@ -6,7 +6,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Names of labels that say of a metric, an instance or a host what PCP has no field for.
+// Names of labels for facts about a metric, an instance or a host for which PCP has no field.
 const (
 	SaysClass   = "class"
 	SaysGroup   = "group"
@@ -17,7 +17,7 @@ const (
 	SaysFalls   = "falls"
 	SaysFastest = "fastest"
 	SaysUnits   = "units"
-	// SaysType and SaysSemantics are what was recorded where PCP's own agents have another.
+	// SaysType and SaysSemantics are the recorded ones, where PCP's own agents have others.
 	SaysType      = "type"
 	SaysSemantics = "semantics"
 	SaysName      = "name"
@@ -33,8 +33,8 @@ const (
 	SaysZone      = "timezone"
 	SaysRecorder  = "recorder"
 	SaysEvery     = "intervals"
-	// SaysIdentity is the label of what makes an instance the same one, where that is
-	// more than its name: a pid may be of another process tomorrow.
+	// SaysIdentity is the label of an instance's key, where that is more than its name: a pid may
+	// belong to another process tomorrow.
 	SaysIdentity = "identity"
 )
 
@@ -45,8 +45,8 @@ func add(list []metric.Label, name, value string) []metric.Label {
 	return append(list, metric.Label{Name: name, Value: value})
 }
 
-// MetricLabels say of a metric what its description has no place for. group is the one
-// it is read with, if that is to be said.
+// MetricLabels returns labels for the properties of a metric that its PCP description cannot
+// hold. group is the group it is read with, or "".
 func MetricLabels(m *Metric, group string) []metric.Label {
 	d := m.Desc
 	l := add(nil, SaysClass, d.Class.String())
@@ -83,8 +83,7 @@ func MetricLabels(m *Metric, group string) []metric.Label {
 	return l
 }
 
-// HostLabels say which machine it is, and what else there is to say, before the
-// machine's own labels.
+// HostLabels describes a machine: its main properties, then more, then the machine's own labels.
 func HostLabels(h *metric.Host, more ...metric.Label) []metric.Label {
 	l := add(nil, SaysHost, h.Name)
 	l = add(l, SaysID, h.ID)
@@ -99,7 +98,7 @@ func HostLabels(h *metric.Host, more ...metric.Label) []metric.Label {
 	return append(l, h.Labels...)
 }
 
-// InstanceLabels say of an instance what its name does not.
+// InstanceLabels describes what an instance's name does not.
 func InstanceLabels(in *metric.Instance) []metric.Label {
 	if in.Key == in.Name || in.Key == "" {
 		return in.Labels

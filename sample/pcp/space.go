@@ -7,13 +7,12 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Foreign is the domain of metrics that have no number in PCP and none of ours:
-// what was found on one machine, and what is computed. Their numbers come from
-// their names.
+// Foreign is the domain of metrics with a number neither from PCP nor from us: those found on
+// one machine only, and computed ones. Their numbers are computed from their names.
 const Foreign = metric.OwnDomain + 1
 
-// Reserved is the cluster of metric.OwnDomain that no metric has: who carries metrics
-// puts what it has to say itself there.
+// Reserved is a cluster of metric.OwnDomain without metrics. A program that transports metrics
+// puts its own data there.
 const Reserved = 1<<12 - 1
 
 // Metric is a metric as PCP knows it.
@@ -24,31 +23,31 @@ type Metric struct {
 	InDom     uint32
 	Semantics int32
 	Units     uint32
-	// Renamed says that Name is not the metric's own, wherever it is, Lossy that its units say more
-	// than Units can.
+	// Renamed says that Name differs from the metric's own name, apart from the layout's prefix.
+	// Lossy says that the metric's units say more than Units can.
 	Renamed, Lossy bool
 	Desc           *metric.Desc
 }
 
-// Space gives metrics numbers and names that no other of it has. The same metrics
-// get the same ones, whatever else there is, but where two of them want the same.
+// Space gives metrics unique numbers and names. A metric always gets the same ones, whatever
+// else is in the space, except when two metrics compete for the same.
 type Space struct {
 	layout  Layout
-	linux   bool // PCP's agents for Linux have what is added
+	linux   bool // metrics added now may be ones that PCP's Linux agents have
 	metrics map[*metric.Desc]*Metric
 	alike   map[sameness]*Metric
 	pmids   map[metric.PMID]bool
 	leaves  map[string]bool
-	inner   map[string]bool // what stands before a dot of a leaf
+	inner   map[string]bool // the parts of leaves before each dot
 	indoms  map[uint32]string
-	moved   map[metric.PMID]bool // numbers that the layout has given out
+	moved   map[metric.PMID]bool // numbers that the layout has assigned
 	kept    map[metric.PMID]sameness
 }
 
-// NewSpace returns an empty space, in which everything has its plain name and number.
+// NewSpace returns an empty space with the plain layout: metrics keep their names and numbers.
 func NewSpace() *Space { return NewSpaceOf(Layout{}) }
 
-// NewSpaceOf returns an empty space in which metrics are where a layout has them.
+// NewSpaceOf returns an empty space with the layout l.
 func NewSpaceOf(l Layout) *Space {
 	return &Space{
 		layout: l, moved: make(map[metric.PMID]bool), kept: make(map[metric.PMID]sameness),
@@ -57,8 +56,8 @@ func NewSpaceOf(l Layout) *Space {
 	}
 }
 
-// sameness is what two descriptions of one metric have in common: what PCP holds for
-// ever once it was said.
+// sameness is what two descriptions of one metric have in common. PCP does not let it change
+// once it has seen it.
 type sameness struct {
 	name, indom string
 	pmid        metric.PMID
@@ -67,8 +66,8 @@ type sameness struct {
 	units       metric.Units
 }
 
-// Add is d in the space. A metric whose type, semantics, units or instances have
-// changed is another one, with another name.
+// Add returns d in the space. A metric whose type, semantics, units or instance domain has
+// changed is another metric, with another name.
 func (s *Space) Add(d *metric.Desc) *Metric {
 	if m := s.metrics[d]; m != nil {
 		return m
@@ -115,8 +114,8 @@ func (s *Space) Add(d *metric.Desc) *Metric {
 	return m
 }
 
-// Forget lets go of a description that is not used any more. Its name and number stay
-// those of the metric, should it come back.
+// Forget drops a description that is no longer used. Its name and number stay reserved for the
+// metric, in case it comes back.
 func (s *Space) Forget(d *metric.Desc) { delete(s.metrics, d) }
 
 func (s *Space) pmid(id metric.PMID, name string) metric.PMID {
@@ -130,7 +129,7 @@ func (s *Space) pmid(id metric.PMID, name string) metric.PMID {
 	return id
 }
 
-// NumberOf is the number that a name leads to.
+// NumberOf computes a metric's number from its name.
 func NumberOf(name string) metric.PMID {
 	return metric.PMID(Foreign<<22 | hash(name)&0x3fffff)
 }
@@ -139,7 +138,7 @@ func next(id metric.PMID) metric.PMID {
 	return metric.PMID(Foreign<<22 | (uint32(id)+1)&0x3fffff)
 }
 
-// hash is FNV-1a, which will be the same for ever.
+// hash is FNV-1a, which never changes.
 func hash(s string) uint32 {
 	h := uint32(2166136261)
 	for i := 0; i < len(s); i++ {
@@ -148,8 +147,8 @@ func hash(s string) uint32 {
 	return h
 }
 
-// name makes a name fit for PCP: parts of letters, digits and underscores that
-// begin with a letter, and no metric below another.
+// name makes a name valid for PCP: parts of letters, digits and underscores that begin with a
+// letter, and no metric below another.
 func (s *Space) name(own string) string {
 	parts := strings.Split(own, ".")
 	for i, p := range parts {
@@ -190,15 +189,15 @@ func part(p string) string {
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
-// Serials of instance domains: those of PCP's agents where they have such a one.
+// Serial numbers of instance domains. A domain that PCP's agents have gets their number.
 var serials = map[uint32]map[string]uint32{
 	3:  {"process": 9},
 	60: {"cpu": 0, "disk": 1, "load": 2, "interface": 3, "filesys": 5, "nfs3 op": 8, "pressure": 37},
 	78: {"load": 0, "filesys": 1, "disk": 2, "cpu": 3, "interface": 4},
 }
 
-// InDom is the number of the instance domain of that name, for metrics of a
-// domain of PCP: an instance domain belongs to one of these.
+// InDom returns the number of the instance domain called name, for metrics of a PCP domain: each
+// instance domain belongs to one PCP domain.
 func (s *Space) InDom(domain uint32, name string) uint32 {
 	if name == metric.NoIndom {
 		return Null
@@ -216,8 +215,8 @@ func (s *Space) InDom(domain uint32, name string) uint32 {
 	return id
 }
 
-// IndomName is what an instance domain of PCP's is called here; ok is false if no
-// agent that is known has it.
+// IndomName is this program's name for an instance domain of PCP's; ok is false if no known
+// agent has it.
 func IndomName(indom uint32) (name string, ok bool) {
 	for name, serial := range serials[indom>>22&0x1ff] {
 		if serial == indom&0x3fffff {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Zone is a zone as PCP has it: as POSIX writes what is in force at an instant, and
-// the file that describes it.
+// Zone returns a time zone as PCP has it: in POSIX notation, for the offset in force at an
+// instant, and as the name of the file that describes it.
 func Zone(name string, at int64) (tz, zone string) {
 	loc := time.UTC
 	if l, err := time.LoadLocation(name); err == nil && name != "" {
@@ -23,9 +23,9 @@ func Zone(name string, at int64) (tz, zone string) {
 		return "UTC", zone
 	}
 	if strings.ContainsAny(short, "+-0123456789") || len(short) < 3 {
-		short = "LOC" // POSIX has letters only
+		short = "LOC" // POSIX allows only letters
 	}
-	sign := "-" // which POSIX has the other way round
+	sign := "-" // POSIX counts the other way round
 	if off < 0 {
 		sign, off = "+", -off
 	}

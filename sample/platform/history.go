@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// History tells what happened to the machine between the last tick of an
-// earlier run and now. The past is zero when nothing was recorded before.
+// History returns events about what happened to the machine between the last tick of an earlier
+// run and now. The past is zero when there was no earlier recording.
 func History(past time.Time, sameBoot bool) []metric.Event {
 	if sameBoot {
 		return nil
@@ -21,8 +21,8 @@ func History(past time.Time, sameBoot bool) []metric.Event {
 	return history(past, booted, shutdownReason(), panicReports(), fileTime)
 }
 
-// history puts the timeline together: what is known of the end of the last
-// boot lies between the last tick and the new boot.
+// history builds the timeline: events about the end of the last boot lie between the last tick
+// and the new boot.
 func history(past, booted time.Time, reason string, reports []string, modified func(string) time.Time) []metric.Event {
 	down := past
 	if down.IsZero() || down.After(booted) {

@@ -6,13 +6,13 @@ import (
 	"tachograph/sample/darwin/sys"
 )
 
-// shutdownReason is what the kernel says about the end of the last boot.
+// shutdownReason is the kernel's reason for the end of the last boot.
 func shutdownReason() string {
 	reason, _ := sys.SysctlText("kern.shutdownreason")
 	return reason
 }
 
-// WakeReason is why the machine woke last.
+// WakeReason is why the machine last woke.
 func WakeReason() string {
 	reason, _ := sys.SysctlText("kern.wakereason")
 	return reason
@@ -25,7 +25,7 @@ func panicReports() []string {
 	return matching(dir+"Kernel*.panic", dir+"panic-*.panic", dir+"panic-*.ips", dir+"*/panic-*.panic")
 }
 
-// TCPGate says whether the kernel withholds its TCP counters from this user.
+// TCPGate describes whether the kernel withholds its TCP counters from this user.
 func TCPGate() string {
 	closed, err := sys.SysctlUint("net.inet.tcp.disable_access_to_stats")
 	switch {

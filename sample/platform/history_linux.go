@@ -1,13 +1,13 @@
 package platform
 
-// shutdownReason is why the machine went down last: Linux does not keep it.
+// shutdownReason is empty: Linux does not keep why the machine last went down.
 func shutdownReason() string { return "" }
 
-// WakeReason is why the machine woke last: Linux does not tell.
+// WakeReason is empty: Linux does not report why the machine last woke.
 func WakeReason() string { return "" }
 
-// panicReports are what a panic left in the firmware's memory, and where
-// systemd puts it from there.
+// panicReports are the files that a panic left in the firmware's memory, and those that systemd
+// moved from there.
 func panicReports() []string {
 	return matching("/sys/fs/pstore/dmesg-*", "/var/lib/systemd/pstore/*/dmesg.txt")
 }

@@ -6,7 +6,8 @@ import "golang.org/x/sys/unix"
 // programs with a lower number first. It does nothing if the program was started with
 // another number than 0, or may not have this one.
 func SetNice(n int) {
-	// A thread that one of the others starts meanwhile may have been missed.
+	// Repeat, because a thread started meanwhile by a thread not yet changed may have been
+	// missed.
 	for changed := n != 0; changed; {
 		changed = false
 		for _, id := range schedulable() {

@@ -3,6 +3,6 @@ package platform
 // ordinary is what Getpriority returns for a niceness of 0.
 const ordinary = 0
 
-// schedulable returns 0, which stands for the calling process: on macOS all threads of
-// a process have one niceness.
+// schedulable returns 0, which means the calling process: on macOS all threads of a process have
+// one niceness.
 func schedulable() []int { return []int{0} }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// ordinary is what Getpriority returns for a niceness of 0: the kernel's call gives
-// 20 less the niceness.
+// ordinary is what Getpriority returns for a niceness of 0: the kernel's call returns 20 minus
+// the niceness.
 const ordinary = 20
 
 // schedulable returns the numbers of this program's threads: on Linux each has a

@@ -1,5 +1,5 @@
-// Package platform puts together what the machine at hand offers: its sources
-// of metrics, its clocks, and who it is.
+// Package platform combines what this machine offers: its sources of metrics, its clocks, and
+// its identity.
 package platform
 
 import (
@@ -17,15 +17,14 @@ import (
 	"tachograph/sample/proc/cmdline"
 )
 
-// Options choose what sources keep.
+// Options configure sources.
 type Options struct {
-	// Root is where proc, sys, etc and dev are found; empty is "/". Only
-	// Linux follows it.
+	// Root is the directory of proc, sys, etc and dev; empty is "/". Only Linux uses it.
 	Root string
 	// Args is "off", "redacted" or "full".
 	Args string
-	// Threads are patterns of processes whose threads are read, ThreadsTop is
-	// how many of the busiest are added.
+	// Threads are patterns for the processes whose threads are read; the ThreadsTop busiest
+	// processes are added.
 	Threads    []string
 	ThreadsTop int
 }
@@ -64,7 +63,7 @@ func processorTime() (user, system time.Duration) {
 	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
 }
 
-// procOptions are the options of the sources of processes.
+// procOptions converts opt to the options of the process sources.
 func procOptions(opt Options) (proc.Options, error) {
 	p := proc.Options{Root: opt.Root, ThreadTopN: opt.ThreadsTop}
 	if opt.Args != "" {
@@ -74,8 +73,8 @@ func procOptions(opt Options) (proc.Options, error) {
 		}
 		p.Args = mode
 	}
-	// Blanks and commas separate patterns there; in a name they may stand for
-	// themselves.
+	// Blanks and commas separate patterns in ThreadPattern; a blank or comma inside a pattern
+	// becomes "?".
 	var one []string
 	for _, t := range opt.Threads {
 		one = append(one, strings.Map(func(r rune) rune {
@@ -89,7 +88,7 @@ func procOptions(opt Options) (proc.Options, error) {
 	return p, p.Check()
 }
 
-// Reconfigure tells sources that are open of changed options.
+// Reconfigure passes changed options to open sources.
 func Reconfigure(sources []sample.Source, opt Options) error {
 	p, err := procOptions(opt)
 	if err != nil {
@@ -105,9 +104,9 @@ func Reconfigure(sources []sample.Source, opt Options) error {
 	return nil
 }
 
-// identity makes the ID of a host from a number that the machine keeps for
-// itself. The number identifies the machine to everybody, so that archives,
-// which travel, get a hash of it that is of no use elsewhere.
+// identity makes the ID of a host from the machine's own identifier. That would identify the
+// machine to any reader of an archive, and archives travel, so they get a hash of it that is of
+// no use elsewhere.
 func identity(machine string) string {
 	machine = strings.TrimSpace(machine)
 	if machine == "" {
@@ -119,8 +118,7 @@ func identity(machine string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// Zone names the time zone in force: its IANA name where that is known, else
-// its offset.
+// Zone returns the time zone in force: its IANA name if known, else its offset.
 func Zone() string {
 	if tz, ok := os.LookupEnv("TZ"); ok {
 		return zoneFromEnv(tz)
@@ -149,8 +147,7 @@ func zoneFromEnv(tz string) string {
 	return tz
 }
 
-// Location is the zone of that name; the one the program was started in where
-// it is unknown.
+// Location returns the zone called zone, or the program's local zone if that is unknown.
 func Location(zone string) *time.Location {
 	if loc, err := time.LoadLocation(zone); err == nil {
 		return loc

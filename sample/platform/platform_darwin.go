@@ -62,7 +62,7 @@ func BootID() string {
 // OnBattery reports whether the machine runs on its battery.
 func OnBattery() bool { return darwin.OnBattery() }
 
-// Usage is what this process uses.
+// Usage is this process's processor time and memory.
 func Usage() engine.Usage {
 	u := engine.Usage{}
 	u.User, u.System = processorTime()

@@ -27,10 +27,9 @@ func Sources(opt Options) ([]sample.Source, error) {
 	return join(opt, func() ([]sample.Source, error) { return linux.Sources(opt.Root) })
 }
 
-// Now reads the three clocks. The clock that also counts sleep comes last, so
-// that whoever compares it with the others sees it late, never early. It is
-// the only one that takes a call of the kernel: what time.Now reads, the wall
-// clock and the awake one, is mapped into the process.
+// Now reads the three clocks. The clock that includes sleep comes last, so that compared with
+// the others it is late, never early. It is the only one that takes a system call: the wall
+// clock and the awake one, which time.Now reads, are mapped into the process.
 func Now() metric.Stamp {
 	now := time.Now()
 	var cont unix.Timespec
@@ -38,7 +37,7 @@ func Now() metric.Stamp {
 	return metric.Stamp{Wall: now.UnixNano(), Awake: awakeZero().at(now), Cont: cont.Nano()}
 }
 
-// awakeAt is what the awake clock said at a reading of time.Now.
+// awakeAt is the awake clock at a reading of time.Now.
 type awakeAt struct {
 	time  time.Time
 	awake int64
@@ -46,9 +45,8 @@ type awakeAt struct {
 
 func (z awakeAt) at(t time.Time) int64 { return z.awake + int64(t.Sub(z.time)) }
 
-// awakeZero ties time.Now, which measures by the awake clock but keeps its
-// reading to itself, to that clock. Of several attempts the one that was over
-// most quickly is the truest.
+// awakeZero relates time.Now to the awake clock. time.Now measures by that clock but does not
+// expose its reading. Of several attempts the quickest is the most accurate.
 var awakeZero = sync.OnceValue(func() awakeAt {
 	var best awakeAt
 	quickest := int64(math.MaxInt64)
@@ -64,7 +62,7 @@ var awakeZero = sync.OnceValue(func() awakeAt {
 	return best
 })
 
-// Slept is when the machine last slept: Linux does not keep it.
+// Slept returns ok false: Linux does not keep when the machine last slept.
 func Slept() (sleep, wake time.Time, ok bool) { return sleep, wake, false }
 
 // ThisHost describes the machine.
@@ -88,8 +86,8 @@ func ThisHost() metric.Host {
 	return h
 }
 
-// processors counts those of the machine that are on: what runtime.NumCPU says
-// is how many of them this process may use.
+// processors counts the machine's processors that are online: runtime.NumCPU counts only those
+// that this process may use.
 func processors(stat string) int {
 	n := 0
 	for line := range strings.Lines(stat) {
@@ -124,7 +122,7 @@ func osName() string {
 // BootID is unique to this boot of the machine.
 func BootID() string { return firstFile("/proc/sys/kernel/random/boot_id") }
 
-// Usage is what this process uses.
+// Usage is this process's processor time and memory.
 func Usage() engine.Usage {
 	u := engine.Usage{}
 	u.User, u.System = processorTime()
@@ -139,8 +137,8 @@ func Usage() engine.Usage {
 	return u
 }
 
-// OnBattery reports whether the machine runs on its battery: it has one, and
-// no mains adapter that delivers.
+// OnBattery reports whether the machine runs on its battery: it has one, and no connected mains
+// adapter.
 func OnBattery() bool {
 	supplies, _ := filepath.Glob("/sys/class/power_supply/*/type")
 	battery := false

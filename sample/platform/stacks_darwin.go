@@ -6,13 +6,12 @@ import (
 	"tachograph/sample/stack/symbol"
 )
 
-// Stacks is what looks at the stacks of processes here, for one session.
+// Stacks returns the sampler of processes' stacks on this platform, for one session.
 func Stacks() (stack.Sampler, error) {
 	return namedStacks{mach.New(), symbol.NewNamer(nil, symbol.Recording)}, nil
 }
 
-// namedStacks names functions by the files of images, as far as these had no names
-// in memory.
+// namedStacks names functions from the files of images, where these had no names in memory.
 type namedStacks struct {
 	*mach.Sampler
 	*symbol.Namer

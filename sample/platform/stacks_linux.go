@@ -6,13 +6,13 @@ import (
 	"tachograph/sample/stack/symbol"
 )
 
-// Stacks is what looks at the stacks of processes here, for one session.
+// Stacks returns the sampler of processes' stacks on this platform, for one session.
 func Stacks() (stack.Sampler, error) {
 	s := perf.New()
 	return namedStacks{s, symbol.NewNamer(s.Open, symbol.Recording)}, nil
 }
 
-// namedStacks names functions by the files that are mapped.
+// namedStacks names functions from the mapped files.
 type namedStacks struct {
 	*perf.Sampler
 	*symbol.Namer

@@ -1,5 +1,5 @@
-// Package probe reads everything once: the newcomer's first look at a machine,
-// and the measure of what a plan will cost.
+// Package probe reads everything once: for a first look at a machine, and to measure what a plan
+// will cost.
 package probe
 
 import (
@@ -14,10 +14,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Cost is what reading one source took.
+// Cost is the cost of reading one source.
 type Cost = demand.Cost
 
-// A Value is what was read of one metric and instance.
+// A Value is one value of a metric and instance.
 type Value struct {
 	Desc     *metric.Desc
 	Instance *metric.Instance // nil where the metric has none
@@ -25,7 +25,7 @@ type Value struct {
 	At       metric.Stamp
 }
 
-// Key is the key of v's instance, "" where it has none.
+// Key is the key of v's instance; "" without instance.
 func (v *Value) Key() string {
 	if v.Instance == nil {
 		return ""
@@ -42,13 +42,13 @@ func AppendValues(list []Value, b *metric.Block, col int) []Value {
 	return list
 }
 
-// Snapshot is one reading of all sources, in the order of the names of metrics.
+// Snapshot is one reading of all sources, sorted by metric name.
 type Snapshot struct {
 	Readings []Value
 	Costs    []Cost
 }
 
-// Only is s without the metrics that want does not accept.
+// Only returns s without the metrics that want rejects.
 func (s Snapshot) Only(want func(*metric.Desc) bool) Snapshot {
 	var kept []Value
 	for _, r := range s.Readings {
@@ -60,23 +60,22 @@ func (s Snapshot) Only(want func(*metric.Desc) bool) Snapshot {
 	return s
 }
 
-// Patience is how long one source may take before it is left behind.
+// Patience is how long one source may take before it is given up.
 const Patience = 5 * time.Second
 
-// Prober reads sources again and again. A source that did not come back is not
-// read again.
+// Prober reads sources repeatedly. A source that hangs is not read again.
 type Prober struct {
 	reader  *demand.Reader
 	members []member
 }
 
-// member is a source with what is wanted of it.
+// member is a source with its metrics to read.
 type member struct {
 	name string
 	want []*metric.Desc
 }
 
-// New prepares to read those metrics of sources that want accepts.
+// New prepares to read the metrics of sources that want accepts.
 func New(sources []sample.Source, now func() metric.Stamp, want func(*metric.Desc) bool) *Prober {
 	p := &Prober{reader: demand.New(sources, demand.Options{Now: now, Within: Patience, Anew: true})}
 	for _, s := range sources {
@@ -119,7 +118,7 @@ func (p *Prober) Take() Snapshot {
 
 var errHung = fmt.Errorf("it did not answer within %s", Patience)
 
-// Line is what two snapshots tell about one metric and instance.
+// Line is the comparison of two snapshots for one metric and instance.
 type Line struct {
 	Metric, Instance, Units string
 	Semantics               metric.Semantics
@@ -131,8 +130,8 @@ type Line struct {
 	RateUnits string
 }
 
-// Pair compares two snapshots: the values are those of the second, in the
-// order of metric and instance names.
+// Pair compares two snapshots. The values are those of the second, sorted by metric and instance
+// name.
 func Pair(first, second Snapshot) []Line {
 	type series struct{ metric, key string }
 	before := make(map[series]Value)
@@ -156,7 +155,7 @@ func Pair(first, second Snapshot) []Line {
 	return Sort(lines)
 }
 
-// Sort puts lines in the order of metric and instance names.
+// Sort sorts lines by metric and instance name.
 func Sort(lines []Line) []Line {
 	slices.SortStableFunc(lines, func(a, b Line) int {
 		if c := strings.Compare(a.Metric, b.Metric); c != 0 {
@@ -167,8 +166,7 @@ func Sort(lines []Line) []Line {
 	return lines
 }
 
-// rateUnits keeps what the number is counted in: milliseconds per second are
-// not scaled to a share.
+// rateUnits keeps the unit of the number: milliseconds per second are not scaled to a share.
 func rateUnits(u metric.Units) string {
 	if u.Time == 0 {
 		return u.PerSec().String()
@@ -176,8 +174,8 @@ func rateUnits(u metric.Units) string {
 	return u.String() + " / sec"
 }
 
-// compareNames puts cpu2 before cpu10: shorter names come first where the
-// rest of what differs is digits.
+// compareNames puts cpu2 before cpu10: where two names differ in a number, the one with fewer
+// digits comes first.
 func compareNames(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

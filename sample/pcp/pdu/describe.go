@@ -5,7 +5,7 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// DescReq asks what a metric is.
+// DescReq asks for a metric's descriptor.
 type DescReq struct{ PMID metric.PMID }
 
 func (*DescReq) Kind() Kind { return KindDescReq }
@@ -14,7 +14,7 @@ func (m *DescReq) append(dst []byte, _ int) []byte { return appendU32(dst, uint3
 
 func (m *DescReq) parse(p *parser) { m.PMID = metric.PMID(p.u32()) }
 
-// Desc is what a metric is.
+// Desc is a metric's descriptor.
 type Desc struct {
 	PMID      metric.PMID
 	Type      pcp.Type
@@ -37,7 +37,7 @@ func (m *Desc) parse(p *parser) {
 	m.InDom, m.Semantics, m.Units = p.u32(), p.i32(), p.u32()
 }
 
-// DescIDs asks what many metrics are.
+// DescIDs asks for the descriptors of many metrics.
 type DescIDs struct{ PMIDs []metric.PMID }
 
 func (*DescIDs) Kind() Kind { return KindDescIDs }
@@ -51,7 +51,7 @@ func (m *DescIDs) parse(p *parser) {
 	m.PMIDs = p.pmids()
 }
 
-// Descs answers DescIDs, in the same order; what is not known has no number.
+// Descs answers DescIDs, in the same order. An unknown metric has no number.
 type Descs struct{ List []Desc }
 
 func (*Descs) Kind() Kind { return KindDescs }
@@ -71,11 +71,10 @@ func (m *Descs) parse(p *parser) {
 	}
 }
 
-// InstanceReq asks for all of an instance domain, or, with a number or a name, for that
-// one instance of it.
+// InstanceReq asks for all instances of a domain, or, with a number or a name, for one of them.
 type InstanceReq struct {
 	InDom    uint32
-	Instance uint32 // pcp.Null for all, and where there is a name
+	Instance uint32 // pcp.Null for all, or with a name
 	Name     string
 }
 
@@ -88,20 +87,20 @@ func (m *InstanceReq) append(dst []byte, _ int) []byte {
 
 func (m *InstanceReq) parse(p *parser) {
 	m.InDom = p.u32()
-	p.u64() // once a time
+	p.u64() // an obsolete time
 	m.Instance = p.u32()
 	m.Name = p.text(p.u32())
 }
 
-// Instances are what an instance domain has. Where one was asked for by its number it is
-// that one's name, and the other way round; PCP wants the other half to be left out then
-// (pcp.Null, or no name), and takes it all the same.
+// Instances lists the instances of a domain. The answer to a request by number gives that
+// instance's name, and to a request by name its number; PCP expects the other half to be left
+// out then (pcp.Null, or no name), but accepts it.
 type Instances struct {
 	InDom uint32
 	List  []Instance
 }
 
-// Instance is one of an instance domain.
+// Instance is one instance of a domain.
 type Instance struct {
 	ID   uint32
 	Name string
@@ -126,7 +125,7 @@ func (m *Instances) parse(p *parser) {
 	}
 }
 
-// TextReq asks for a help text: Type is of the Text constants.
+// TextReq asks for a help text. Type combines Text constants.
 type TextReq struct {
 	Ident uint32
 	Type  uint32
@@ -138,7 +137,7 @@ func (m *TextReq) append(dst []byte, _ int) []byte { return appendU32(appendU32(
 
 func (m *TextReq) parse(p *parser) { m.Ident, m.Type = p.u32(), p.u32() }
 
-// Text is the help text of what Ident was asked for.
+// Text is the help text for Ident.
 type Text struct {
 	Ident uint32
 	Text  string

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Error is the answer to what cannot be answered, or to what needs no more than a
-// number: zero is success. Unasked, it tells that a context has ended, that an agent is
-// ready, or, with a code above zero, that things have changed.
+// Error is the answer to a failed request, or to one that needs no more than a number: zero is
+// success. Unasked, it reports that a context has ended, that an agent is ready, or, with a code
+// above zero, that something has changed.
 type Error struct{ Code int32 }
 
 func (*Error) Kind() Kind { return KindError }
@@ -17,7 +17,7 @@ func (m *Error) parse(p *parser) { m.Code = p.i32() }
 
 const greetingSize = HeaderSize + 8
 
-// Greeting is what pmcd says first to a client.
+// Greeting is pmcd's first message to a client.
 type Greeting struct {
 	Code     int32
 	Version  uint8
@@ -27,7 +27,7 @@ type Greeting struct {
 func (*Greeting) Kind() Kind { return KindError }
 
 func (m *Greeting) append(dst []byte, _ int) []byte {
-	// A one between them says that the server may be used.
+	// The 1 in the byte between them says that the server may be used.
 	return appendU32(appendU32(dst, uint32(m.Code)), uint32(m.Version&0x7f)<<24|1<<16|uint32(m.Features))
 }
 
@@ -37,8 +37,8 @@ func (m *Greeting) parse(p *parser) {
 	m.Version, m.Features = uint8(v>>24&0x7f), Features(v)
 }
 
-// Creds is what an agent says first and what pmcd says to that, and what a client
-// answers to the greeting. Its sender is the process.
+// Creds is an agent's first message and pmcd's answer, and a client's answer to the greeting.
+// Its sender is the process.
 type Creds struct {
 	Version  uint8
 	Features Features
@@ -67,7 +67,7 @@ func (m *Creds) parse(p *parser) {
 	}
 }
 
-// Attr is something that an agent is told of the client whose context the sender is.
+// Attr gives an agent an attribute of a client. The message's sender is the client's context.
 type Attr struct {
 	Attribute uint32
 	Value     string
@@ -84,21 +84,21 @@ func (m *Attr) parse(p *parser) {
 	m.Value, _, _ = strings.Cut(string(p.take(p.left())), "\x00")
 }
 
-// A Profile says which instances are wanted.
+// A Profile selects instances.
 type Profile struct {
 	Context int32
 	Choice
 	InDoms []InDomProfile
 }
 
-// InDomProfile is what is wanted of one instance domain.
+// InDomProfile selects instances of one domain.
 type InDomProfile struct {
 	InDom uint32
 	Choice
 	Instances []uint32 // the exceptions
 }
 
-// A Choice is what holds for what is not listed.
+// A Choice includes or excludes everything that is not listed.
 type Choice struct{ Exclude bool }
 
 func (c Choice) word() uint32 {

@@ -1,18 +1,18 @@
-// Package pdu is the protocol of Performance Co-Pilot as bytes: every message that
-// pmcd and its agents, or a tool and pmcd, send each other, in both directions.
+// Package pdu encodes and decodes the protocol of Performance Co-Pilot: every message that pmcd
+// and its agents, or a tool and pmcd, send each other, in both directions.
 //
-// A message is a struct; [Append] writes it, [Parse] reads it, and a [Reader] takes
-// one after another from a stream. What is asked and what is answered, and when, is
-// not known here: there are no connections, no names and no values of a machine.
+// A message is a struct; [Append] writes it, [Parse] reads it, and a [Reader] takes one after
+// another from a stream. The package does not know who asks and who answers, and when: it has no
+// connections, no names and no values of a machine.
 //
-// Parse takes nothing on trust: whatever bytes it is given, it returns a message or a
-// [*Malformed], and what it allocates is bounded by the length of what it was given. A
-// Reader allocates no more than has come, whatever a header announces, and never more
-// than it was allowed. What was parsed shares no memory with the bytes that it was
-// parsed from.
+// Parse trusts no input. It returns a message or a [*Malformed] for any bytes, and what it
+// allocates is limited by their length. A Reader allocates no more than has arrived, whatever a
+// header announces, and never more than its maximum. A parsed message shares no memory with its
+// bytes.
 //
-// All of a message is big endian; it begins with its length, its kind and who sends it
-// (the number of a client's context in pmcd's requests to agents, the process in
+// A message is big endian. It begins with its length, its kind and its sender (the number of a
+// client's context in pmcd's requests to agents, the process in credentials, and otherwise
+// zero).
 // credentials, and zero else).
 package pdu
 
@@ -22,7 +22,7 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// Kind says what a message is.
+// Kind is the type of a message.
 type Kind uint32
 
 const (
@@ -36,7 +36,7 @@ const (
 	KindInstances
 	KindTextReq
 	KindText
-	_ // a control request that nobody sends
+	_ // a control request that no program sends
 	_
 	KindCreds
 	KindIDs
@@ -58,7 +58,7 @@ var kindNames = [...]string{
 	"HIGHRES_FETCH", "HIGHRES_RESULT", "DESC_IDS", "DESCS",
 }
 
-// String is what PCP calls k.
+// String is PCP's name for k.
 func (k Kind) String() string {
 	if i := int64(k) - int64(KindError); i >= 0 && i < int64(len(kindNames)) && kindNames[i] != "" {
 		return kindNames[i]
@@ -66,26 +66,26 @@ func (k Kind) String() string {
 	return fmt.Sprintf("PDU %#x", uint32(k))
 }
 
-// Features are what two peers offer each other in greeting and credentials.
+// Features are the extensions that two peers offer each other in greeting and credentials.
 type Features uint16
 
 const (
-	// FeatureAuth: an agent that wants to be told who its clients are.
+	// FeatureAuth: an agent asks for the attributes of its clients.
 	FeatureAuth Features = 1 << 2
 	// FeatureContainer: attributes may name a container.
 	FeatureContainer Features = 1 << 6
-	// FeatureLabels: labels may be asked for.
+	// FeatureLabels: the peer answers requests for labels.
 	FeatureLabels Features = 1 << 9
-	// FeatureHighres: results may be asked for with nanoseconds.
+	// FeatureHighres: the peer answers requests for results with nanoseconds.
 	FeatureHighres Features = 1 << 10
-	// FeatureDescs: many descriptors may be asked for at once.
+	// FeatureDescs: the peer answers requests for many descriptors at once.
 	FeatureDescs Features = 1 << 11
 )
 
-// Version is the one version of the protocol that there is between processes.
+// Version is the only version of the protocol between processes.
 const Version = 2
 
-// What an attribute of a client tells.
+// The attributes of a client.
 const (
 	AttrUserName  = 5
 	AttrUserID    = 11
@@ -94,7 +94,7 @@ const (
 	AttrContainer = 15
 )
 
-// What a help text is asked of: one of the first two and one of the last two.
+// What to ask a help text for: one of the first two and one of the last two.
 const (
 	TextOneLine = 1
 	TextHelp    = 2
@@ -102,14 +102,14 @@ const (
 	TextInDom   = 8
 )
 
-// What an agent puts where a result has its seconds, to have clients told that its
-// labels or its name space are others now; pmcd tells them in an Error of that code.
+// Flags that an agent sets in place of a result's seconds, when its labels or its name space
+// have changed; pmcd then sends clients an Error with that code.
 const (
 	LabelsChanged = 1 << 3
 	NamesChanged  = 1 << 4
 )
 
-// MaxRequest is how long a message may be that pmcd takes from a client.
+// MaxRequest is the greatest length of a message that pmcd accepts from a client.
 const MaxRequest = 64 << 10
 
 // A Failure is an Error's code as an error.

@@ -6,9 +6,9 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// LabelReq asks for labels. Type is one of pcp's constants; Ident is what they belong to:
-// the number of a domain, of any metric of a cluster, of a metric, or of an instance
-// domain for its labels and for those of its instances.
+// LabelReq asks for labels. Type is one of pcp's Label constants. Ident is what they belong to:
+// the number of a domain, of any metric of a cluster, of a metric, or of an instance domain for
+// its labels and for those of its instances.
 type LabelReq struct {
 	Ident uint32
 	Type  uint32
@@ -22,20 +22,20 @@ func (m *LabelReq) append(dst []byte, _ int) []byte {
 
 func (m *LabelReq) parse(p *parser) { m.Ident, m.Type = p.u32(), p.u32() }
 
-// Labels answers LabelReq, with its Ident and Type: one set, or one for each instance
-// that has labels, or none.
+// Labels answers LabelReq, with the same Ident and Type: one set, or one for each instance that
+// has labels, or none.
 type Labels struct {
 	Ident uint32
 	Type  uint32
 	Sets  []LabelSet
 }
 
-// A LabelSet is the labels of one thing.
+// A LabelSet is the labels of one object.
 type LabelSet struct {
-	Instance uint32 // pcp.Null for all that is no instance
+	Instance uint32 // pcp.Null if the object is no instance
 	JSON     string
 	Refs     []pcp.LabelRef
-	// Err is why there are none.
+	// Err is why there are no labels.
 	Err int32
 }
 
@@ -106,8 +106,8 @@ func (m *Labels) parse(p *parser) {
 			})
 		}
 	}
-	// One text follows another, in the order of the sets: so that none is told twice,
-	// which would be more than was sent.
+	// The texts must follow one another, in the order of the sets. If sets could share a text, a
+	// short message could expand to many times its length.
 	for i := range m.Sets {
 		if p.bad != "" {
 			return
@@ -129,6 +129,6 @@ func (m *Labels) parse(p *parser) {
 		}
 	}
 	if n := p.left(); n < 4 {
-		p.take(n) // what fills it up
+		p.take(n) // padding
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// HeaderSize is the length of what every message begins with.
+// HeaderSize is the length of every message's header.
 const HeaderSize = 12
 
-// A Message is one of the structs of this package, by pointer.
+// A Message is a pointer to one of the structs of this package.
 type Message interface {
 	Kind() Kind
 	// append appends what follows the header; the message begins at dst[start].
@@ -17,7 +17,7 @@ type Message interface {
 	parse(p *parser)
 }
 
-// Append appends m to dst as it is sent.
+// Append appends the encoded message m to dst.
 func Append(dst []byte, from int32, m Message) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
@@ -28,7 +28,7 @@ func Append(dst []byte, from int32, m Message) []byte {
 	return dst
 }
 
-// Parse reads the message that b is, from its header to its end.
+// Parse decodes b, which must be exactly one message with its header.
 func Parse(b []byte) (from int32, m Message, err error) {
 	if len(b) < HeaderSize || int64(binary.BigEndian.Uint32(b)) != int64(len(b)) {
 		return 0, nil, &Malformed{What: "a length that is not its own"}
@@ -50,7 +50,7 @@ func Parse(b []byte) (from int32, m Message, err error) {
 	return from, m, nil
 }
 
-// blank is a message to be parsed of that kind and length; nil for none.
+// blank returns an empty message for a kind and length; nil for an unknown kind.
 func blank(kind Kind, size int) Message {
 	switch kind {
 	case KindError:
@@ -100,9 +100,9 @@ func blank(kind Kind, size int) Message {
 	return nil
 }
 
-// Malformed is the error of bytes that are no message.
+// Malformed is the error for bytes that are not a valid message.
 type Malformed struct {
-	Kind Kind // as they have it, zero where they have none
+	Kind Kind // from the header, zero without one
 	What string
 }
 
@@ -110,8 +110,7 @@ func (e *Malformed) Error() string {
 	return fmt.Sprintf("a PDU of %v with %s", e.Kind, e.What)
 }
 
-// A parser goes through a message. After something was wrong it gives zeros, and bad
-// says what it was.
+// A parser reads a message. After an error it returns zeros, and bad describes the error.
 type parser struct {
 	b   []byte
 	at  int
@@ -125,10 +124,10 @@ func (p *parser) fail(what string) {
 	p.at = len(p.b)
 }
 
-// left is how many bytes are to come.
+// left is how many bytes are still to be read.
 func (p *parser) left() int { return len(p.b) - p.at }
 
-// take is the next n bytes; nil if there are not that many.
+// take returns the next n bytes; nil if there are fewer.
 func (p *parser) take(n int) []byte {
 	if n < 0 || n > p.left() {
 		p.fail("less than it should have")
@@ -151,8 +150,8 @@ func (p *parser) i32() int32 { return int32(p.u32()) }
 
 func (p *parser) u64() uint64 { return uint64(p.u32())<<32 | uint64(p.u32()) }
 
-// count is how many things of at least size bytes each are to come: never more than
-// there is room for.
+// count reads the number of items that follow, each of at least size bytes. It fails if they do
+// not fit into the rest of the message.
 func (p *parser) count(size int) int {
 	n := p.u32()
 	if int64(n)*int64(size) > int64(p.left()) {
@@ -162,7 +161,7 @@ func (p *parser) count(size int) int {
 	return int(n)
 }
 
-// words is the next n numbers; nil for none.
+// words returns the next n numbers; nil for none.
 func (p *parser) words(n int) []uint32 {
 	b := p.take(4 * n)
 	if len(b) == 0 {
@@ -175,7 +174,7 @@ func (p *parser) words(n int) []uint32 {
 	return list
 }
 
-// text is a text of n bytes and what fills it up to four.
+// text reads a text of n bytes and its padding to four bytes.
 func (p *parser) text(n uint32) string {
 	if int64(n) > int64(p.left()) {
 		p.fail("a text that is longer than it")
@@ -190,10 +189,10 @@ func (p *parser) text(n uint32) string {
 
 func appendU32(dst []byte, v uint32) []byte { return binary.BigEndian.AppendUint32(dst, v) }
 
-// appendText appends the length of s, s, and what fills it up to four bytes.
+// appendText appends the length of s, s, and its padding to four bytes.
 func appendText(dst []byte, s string) []byte {
 	return appendFill(append(appendU32(dst, uint32(len(s))), s...), len(s))
 }
 
-// appendFill appends what fills n bytes up to four.
+// appendFill appends the padding after n bytes.
 func appendFill(dst []byte, n int) []byte { return append(dst, "~~~"[:-n&3]...) }

@@ -4,11 +4,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Names are names of metrics: a question for their numbers, or the answer to a number,
-// to Children and to Traverse.
+// Names are names of metrics: a request for their numbers, or the answer to a request by number,
+// to Children or to Traverse.
 type Names struct {
 	Names []string
-	// Branches, if any, says of each whether it has others below.
+	// Branches, if any, says for each name whether it has others below it.
 	Branches []bool
 }
 
@@ -64,8 +64,8 @@ func (m *Names) parse(p *parser) {
 	}
 }
 
-// IDs are numbers of metrics: a question for their names, or the answer to names, in
-// their order; what is not known is pcp.Null.
+// IDs are numbers of metrics: a request for their names, or the answer to Names, in the same
+// order. An unknown name has pcp.Null.
 type IDs struct {
 	Status int32
 	PMIDs  []metric.PMID
@@ -82,10 +82,10 @@ func (m *IDs) parse(p *parser) {
 	m.PMIDs = p.pmids()
 }
 
-// Children asks for what stands directly below a name, without what stands before it.
+// Children asks for the names directly below a name, as their last parts only.
 type Children struct {
 	Name string
-	// Statuses asks whether each of them has others below.
+	// Statuses asks whether each of them has others below it.
 	Statuses bool
 }
 
@@ -120,7 +120,7 @@ func appendPMIDs(dst []byte, list []metric.PMID) []byte {
 	return dst
 }
 
-// pmids is a number of numbers of metrics, and these.
+// pmids reads a count and as many metric numbers.
 func (p *parser) pmids() []metric.PMID {
 	n := p.count(4)
 	if n == 0 {

@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// ErrLength is the error of a message that is longer than a Reader takes, or says that it
-// is shorter than its header. The stream cannot be read on.
+// ErrLength is the error for a message that is longer than a Reader accepts, or whose length is
+// less than its header's. The stream cannot be read further.
 var ErrLength = errors.New("a PDU of a length that cannot be")
 
-// A Reader takes messages from a stream.
+// A Reader reads messages from a stream.
 type Reader struct {
 	r   io.Reader
 	max int
@@ -22,14 +22,14 @@ type Reader struct {
 func NewReader(r io.Reader, max int) *Reader { return &Reader{r: r, max: max} }
 
 const (
-	// room is what a Reader makes room for at first; most requests are shorter.
+	// room is the size of a Reader's first buffer; most requests are shorter.
 	room = 1 << 10
-	// keep is what it keeps from one message to the next.
+	// keep is the largest buffer that it keeps from one message to the next.
 	keep = 64 << 10
 )
 
-// Frame is the bytes of the next message, which stay until the next call. At the end of
-// the stream it is io.EOF, within a message io.ErrUnexpectedEOF.
+// Frame returns the bytes of the next message, which are valid until the next call. At the end
+// of the stream it returns io.EOF, within a message io.ErrUnexpectedEOF.
 func (r *Reader) Frame() ([]byte, error) {
 	if r.buf == nil || cap(r.buf) > keep {
 		r.buf = make([]byte, room)
@@ -45,7 +45,7 @@ func (r *Reader) Frame() ([]byte, error) {
 	case size > int64(r.max):
 		return nil, fmt.Errorf("%w: %d bytes of %v, where %d are allowed", ErrLength, size, Kind(binary.BigEndian.Uint32(b[4:])), r.max)
 	}
-	// Room is made for what has come, and not for what was announced.
+	// The buffer grows with the bytes that have arrived, not with the announced length.
 	for have := HeaderSize; have < int(size); have = len(b) {
 		if have == cap(r.buf) {
 			r.buf = append(make([]byte, 0, min(4*have, int(size))), b...)
@@ -61,8 +61,8 @@ func (r *Reader) Frame() ([]byte, error) {
 	return b, nil
 }
 
-// Next is the next message. After a [*Malformed], which was the whole of one, it can be
-// called again, and not after any other error.
+// Next returns the next message. After a [*Malformed], whose message was read completely, it can
+// be called again, but not after any other error.
 func (r *Reader) Next() (from int32, m Message, err error) {
 	b, err := r.Frame()
 	if err != nil {

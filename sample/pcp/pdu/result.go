@@ -29,35 +29,35 @@ func (m *Fetch) append(dst []byte, _ int) []byte {
 
 func (m *Fetch) parse(p *parser) {
 	m.Context = p.i32()
-	p.u64() // once a time
+	p.u64() // an obsolete time
 	m.PMIDs = p.pmids()
 	if p.bad == "" && len(m.PMIDs) == 0 {
 		p.fail("no metric")
 	}
 }
 
-// Result is values: the answer to Fetch, with a Set for each metric in the order in which
-// they were asked for, or what is to be stored.
+// Result is values: the answer to Fetch, with a Set for each metric in the order of the request,
+// or values to store.
 type Result struct {
 	Highres bool
-	// Seconds and Nanoseconds say when that was. Pmcd takes the time of an agent for
-	// flags (LabelsChanged, NamesChanged), and it must be zero else.
+	// Seconds and Nanoseconds are the time of the values. Pmcd takes an agent's time for flags
+	// (LabelsChanged, NamesChanged); without flags it must be zero.
 	Seconds     uint64
 	Nanoseconds uint64
 	Sets        []Set
 }
 
-// A Set is the values of one metric: of instance Instances[i] it is Bits[i], as
-// pcp.AppendBlock has it, or of all that is no number Words[i].
+// A Set is the values of one metric. Instances[i] has the number Bits[i], as in pcp.AppendBlock,
+// or the string or other non-number Words[i].
 type Set struct {
 	PMID metric.PMID
-	// Type is that of all values. Numbers of 32 bits do not tell whether they have a
-	// sign: what was parsed is pcp.U32 for both.
+	// Type is the type of all values. 32-bit numbers do not show whether they are signed: Parse
+	// gives pcp.U32 for both.
 	Type      pcp.Type
 	Instances []uint32 // pcp.Null for the one value of a metric without instances
 	Bits      []uint64
 	Words     []string
-	// Err is why there are no values; zero says only that there are none.
+	// Err is why there are no values; zero means that there simply are none.
 	Err int32
 }
 
@@ -90,7 +90,7 @@ func (m *Result) append(dst []byte, start int) []byte {
 		s, b := m.Sets[i].size()
 		sets, blocks = sets+s, blocks+b
 	}
-	// Sets are written from the front on, and blocks behind all of them.
+	// Sets are written from the front, blocks after all of them.
 	at := len(dst)
 	dst = slices.Grow(dst, sets+blocks)[:at+sets]
 	for i := range m.Sets {
@@ -99,7 +99,7 @@ func (m *Result) append(dst []byte, start int) []byte {
 	return dst
 }
 
-// size is how many bytes s takes among the sets, and among the blocks.
+// size returns how many bytes s takes among the sets, and among the blocks.
 func (s *Set) size() (set, blocks int) {
 	n := len(s.Instances)
 	switch {
@@ -176,8 +176,8 @@ func (m *Result) parse(p *parser) {
 			return
 		}
 	}
-	// No byte is of two blocks, and none of neither: else a short message could hold
-	// one long text many times.
+	// The blocks must fill the rest exactly, without overlap. Otherwise a short message could
+	// hold one long text many times.
 	if blocks.size > 0 && blocks.first != p.at || blocks.size != p.left() {
 		p.fail("values that are not where it says")
 		return
@@ -185,7 +185,7 @@ func (m *Result) parse(p *parser) {
 	p.at = len(p.b)
 }
 
-// A blockArea is what is known of the blocks behind all sets.
+// A blockArea is the known extent of the blocks after all sets.
 type blockArea struct{ first, size int }
 
 func (s *Set) parse(p *parser, blocks *blockArea) {
@@ -218,7 +218,7 @@ func (s *Set) parse(p *parser, blocks *blockArea) {
 	}
 }
 
-// block reads value i of s, which is in a block.
+// block reads value i of s from its block.
 func (s *Set) block(p *parser, i int, word uint32, blocks *blockArea) {
 	at := int64(word) * 4
 	if at >= int64(len(p.b)) {
