@@ -1,8 +1,8 @@
 package catalog
 
-// A control group counts what all below it use as well. The names are those of PCP's
-// agent for version 2, and for what only version 1 has there, version 1. Periods, which
-// that calls instants, are counters.
+// A control group's counts include all groups below it. The names are those of PCP's agent for
+// version 2, and, for metrics that it has for version 1 only, for version 1. Periods, which
+// PCP's agent calls instants, are counters.
 var cgroupRows = []row{
 	{"cgroup.cpu.stat.system", pcpProc(67, 1), u64, counts, microsec, "cgroup", process,
 		"Processor time of a control group in the kernel",

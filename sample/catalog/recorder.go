@@ -1,6 +1,6 @@
 package catalog
 
-// What the recorder says about itself.
+// The recorder's metrics about itself.
 var recorderRows = []row{
 	{"platform", own(9, 1), text, holds, none, single, static,
 		"Kind of system the recorder runs on: macos or linux",

@@ -11,23 +11,23 @@ import (
 	"tachograph/sample/metric"
 )
 
-// cgroups reads what control groups use, and what they may use. Version 2 has all
-// files of a group in one directory; version 1 has a tree of directories for each
-// kind of resource, which need not have the same groups.
+// cgroups reads the use and the limits of control groups. Version 2 has all files of a group in
+// one directory; version 1 has a tree of directories for each kind of resource, and the trees
+// need not have the same groups.
 type cgroups struct {
 	root   string
 	group  *metric.Group
-	trees  []string // directories, each with the same groups below it or others
+	trees  []string // root directories; their groups may differ
 	places []groupPlace
 	groups roster[cgroup]
 	walked int64 // continuous clock
-	some   bool  // there are more groups than are read
+	some   bool  // there are more groups than mostGroups
 }
 
-// cgroup is what is kept of a control group.
+// cgroup is the state of one control group.
 type cgroup struct {
-	files  []*file // of each place
-	gone   bool    // none of them is there
+	files  []*file // one per place
+	gone   bool    // none of the files exists
 	values [len(groupColumns)]groupValue
 }
 
@@ -36,14 +36,14 @@ type groupValue struct {
 	why metric.Reason
 }
 
-// groupColumn says where each version keeps a metric.
+// groupColumn says where a metric is in each version.
 type groupColumn struct {
 	metric   string
 	two, one groupSource
 }
 
-// groupSource is a number in a file of a group: behind key at the start of a line or,
-// without a key, the first line's word with this number. It is multiplied by mul and
+// groupSource locates a number in a file of a group: after key at the start of a line or,
+// without a key, the word with this number in the first line. It is multiplied by mul and
 // divided by div.
 type groupSource struct {
 	tree, file, key string // tree is the kind of resource, in version 1
@@ -66,7 +66,7 @@ var groupColumns = [...]groupColumn{
 	{"cgroup.tasks", groupSource{file: "pids.current"}, groupSource{tree: "pids", file: "pids.current"}},
 }
 
-// groupPlace is a file that each group has, with the metrics that are read from it.
+// groupPlace is a file that each group has, with the metrics read from it.
 type groupPlace struct {
 	tree, name string
 	cols       []int
@@ -74,11 +74,11 @@ type groupPlace struct {
 }
 
 const (
-	// groupsEvery is how often the directories are looked through for new groups.
+	// groupsEvery is how often the directories are searched for new groups.
 	groupsEvery = 10 * time.Second
 	// mostGroups is how many groups are read: those nearest to the root.
 	mostGroups = 2000
-	// boundless is the least number that version 1 gives for no limit of memory: the
+	// boundless is the smallest number by which version 1 means no memory limit: it shows the
 	// largest multiple of the page size.
 	boundless = 1<<63 - 1<<20
 )
@@ -112,7 +112,7 @@ func newCgroups(root string) (*cgroups, error) {
 	return g, g.Refresh()
 }
 
-// place adds a column to those of its file.
+// place adds a column to its file.
 func (g *cgroups) place(tree string, from groupSource, col int) {
 	from.mul, from.div = max(1, from.mul), max(1, from.div)
 	at := len(g.places)
@@ -161,7 +161,7 @@ func (g *cgroups) Refresh() error {
 	return nil
 }
 
-// Notice says that not all groups are read.
+// Notice reports that some groups are not read.
 func (g *cgroups) Notice() string {
 	if g.some {
 		return manyGroups
@@ -199,7 +199,7 @@ func (g *cgroups) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// walk finds the groups that there are, from the roots down.
+// walk finds the existing groups, from the roots down.
 func (g *cgroups) walk() {
 	g.groups.begin()
 	g.some = false
@@ -217,7 +217,7 @@ func (g *cgroups) walk() {
 				g.see(path)
 				entries, err := os.ReadDir(tree + path)
 				if err != nil {
-					continue // it has gone
+					continue // it is gone
 				}
 				for _, e := range entries {
 					if e.IsDir() {
@@ -260,7 +260,7 @@ func (g *cgroups) read(d *cgroup) {
 	}
 }
 
-// find finds a value in what a file holds.
+// find finds a value in the content of a file.
 func (s *groupSource) find(data []byte, err error) groupValue {
 	switch {
 	case os.IsNotExist(err):

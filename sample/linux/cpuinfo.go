@@ -9,8 +9,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// cpuinfo reads /proc/cpuinfo, one paragraph per processor, and which
-// processors are in use.
+// cpuinfo reads /proc/cpuinfo, which has one paragraph per processor, and the list of processors
+// that are online.
 type cpuinfo struct {
 	root   string
 	file   *file
@@ -34,7 +34,7 @@ const (
 // cpuKeys are the names in /proc/cpuinfo.
 var cpuKeys = [...]string{"cpu MHz", "vendor_id", "model name", "cache size"}
 
-// cpuParagraph is what one processor says.
+// cpuParagraph is one processor's paragraph.
 type cpuParagraph struct {
 	id     uint64
 	values [len(cpuKeys)][]byte
@@ -68,8 +68,7 @@ func (c *cpuinfo) Refresh() error {
 	return nil
 }
 
-// nextCPU reads the paragraph of the next processor; rest is nil after the
-// last.
+// nextCPU reads the paragraph of the next processor; rest is nil after the last.
 func nextCPU(data []byte) (p cpuParagraph, rest []byte, found bool) {
 	for len(data) > 0 {
 		l, after := line(data)
@@ -77,7 +76,7 @@ func nextCPU(data []byte) (p cpuParagraph, rest []byte, found bool) {
 		key, value = bytes.TrimSpace(key), bytes.TrimSpace(value)
 		if string(key) == "processor" {
 			if found {
-				return p, data, true // the next one begins
+				return p, data, true // the next paragraph begins
 			}
 			p.id, found = unsigned(value)
 		}

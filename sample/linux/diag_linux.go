@@ -19,8 +19,7 @@ func openDiagnoser() diagnoser {
 	if err != nil {
 		return nil
 	}
-	// The kernel answers at once or not at all; a lost answer must not hold
-	// up the recorder.
+	// The kernel answers at once or not at all; a lost answer must not delay the recorder.
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 2}); err != nil {
 		unix.Close(fd)
 		return nil

@@ -2,5 +2,5 @@
 
 package linux
 
-// openDiagnoser finds none: netlink is Linux's own.
+// openDiagnoser returns nil: only Linux has netlink.
 func openDiagnoser() diagnoser { return nil }

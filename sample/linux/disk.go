@@ -10,10 +10,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// disks reads /proc/diskstats: one line per block device, of which whole
-// devices with hardware behind them count. Partitions, loop and RAM devices,
-// and what is built of other disks (md, dm) are left out, so that the totals
-// count every request once.
+// disks reads /proc/diskstats, which has one line per block device. Only whole devices with
+// hardware behind them count. Partitions, loop and RAM devices, and devices built from other
+// disks (md, dm) are left out, so that the totals count every request once.
 type disks struct {
 	root string
 	file *file
@@ -39,22 +38,22 @@ type disk struct {
 	policy    string
 }
 
-// diskColumn computes a metric from the numbers of a line, numbered from 0:
-// reads, merged, sectors, ms; writes, merged, sectors, ms; under way, busy ms,
-// weighted ms; discards, merged, sectors, ms; flushes, ms.
+// diskColumn computes a metric from the numbers of a line, numbered from 0: reads, merged,
+// sectors, ms; writes, merged, sectors, ms; in flight, busy ms, weighted ms; discards, merged,
+// sectors, ms; flushes, ms.
 type diskColumn struct {
 	name string
-	a, b int // fields added up; -1 for none
+	a, b int // fields to add up; -1 for none
 	half bool
 }
 
 const diskFields = 17
 
-// diskBits are the widths of the fields that the kernel keeps in less than 64
-// bits: the times are cut to 32.
+// diskBits are the widths of the fields that the kernel keeps in fewer than 64 bits: the times
+// are cut to 32.
 var diskBits = [diskFields]uint8{3: 32, 7: 32, 9: 32, 10: 32, 14: 32, 16: 32}
 
-// diskInflight is the only field that is no counter.
+// diskInflight is the only field that is not a counter.
 const diskInflight = 8
 
 var diskColumns = []diskColumn{
@@ -82,8 +81,7 @@ func (c diskColumn) value(n []uint64) uint64 {
 	return v
 }
 
-// cut keeps a sum of two narrow counters as narrow as they are, so that it
-// wraps where they do.
+// cut keeps a sum of two narrow counters as narrow as they are, so that it wraps when they do.
 func (c diskColumn) cut(v uint64) uint64 {
 	if bits := diskBits[c.a]; bits != 0 {
 		return v & (1<<bits - 1)
@@ -91,7 +89,7 @@ func (c diskColumn) cut(v uint64) uint64 {
 	return v
 }
 
-// known reports whether a line with n fields has the column.
+// known reports whether a line with n fields contains the column.
 func (c diskColumn) known(n int) bool { return c.a < n && c.b < n }
 
 func newDisks(root string) (*disks, error) {
@@ -140,7 +138,7 @@ func (d *disks) Refresh() error {
 		}
 		return nil
 	}
-	// Older kernels have fewer fields, the same ones for every device.
+	// Older kernels have fewer fields, the same for every device.
 	if l, _ := line(data); len(l) > 0 {
 		n := words(skip(l, 3), d.nums)
 		for i, c := range diskColumns {
@@ -208,7 +206,7 @@ func (d *disks) Read(c *sample.Context, frames []*sample.Frame) error {
 		d.sums[diskInflight] = inflight
 		for i, c := range diskColumns {
 			if len(d.members.live) == 0 {
-				// The sum of before is no reading of now.
+				// A sum from earlier readings is not a current value.
 				f.SetMissing(row, i, whyNoDisk)
 			} else {
 				f.SetUint(row, i, c.value(d.sums))
@@ -252,7 +250,7 @@ func (d *disks) fill(f *sample.Frame, m *member[disk], n int) {
 	}
 }
 
-// chosen is the word in brackets: "none [mq-deadline]".
+// chosen returns the word in brackets: "none [mq-deadline]".
 func chosen(b []byte) []byte {
 	if i := bytes.IndexByte(b, '['); i >= 0 {
 		if j := bytes.IndexByte(b[i:], ']'); j > 0 {
@@ -263,7 +261,7 @@ func chosen(b []byte) []byte {
 	return w
 }
 
-// meet looks at a disk for the first time.
+// meet opens the files of a new disk and reads its labels.
 func (d *disks) meet(m *member[disk]) {
 	dir := d.sysfs(m.in.Name)
 	m.data.size = newFile(dir + "/size")
@@ -278,14 +276,13 @@ func (d *disks) meet(m *member[disk]) {
 	}
 }
 
-// sysfs is the directory of a block device; slashes in names are written as
-// exclamation marks there.
+// sysfs is the directory of a block device, where exclamation marks replace slashes in names.
 func (d *disks) sysfs(name string) string {
 	return d.root + "/sys/block/" + strings.ReplaceAll(name, "/", "!")
 }
 
-// whole reports whether a block device counts. What it decides once it keeps,
-// until the next Refresh.
+// whole reports whether a block device counts. It remembers a negative answer until the next
+// Refresh.
 func (d *disks) whole(name []byte) bool {
 	if _, known := d.members.members[string(name)]; known {
 		return true
@@ -311,8 +308,8 @@ func layered(name string) bool {
 	return false
 }
 
-// isDisk tells a whole device from a partition: only the former has a
-// directory of its own. Without /sys the name has to do.
+// isDisk distinguishes whole devices from partitions: only a whole device has a directory in
+// /sys/block. Without /sys it decides by the name.
 func (d *disks) isDisk(name string) bool {
 	if _, err := os.Stat(d.sysfs(name)); err == nil {
 		return true

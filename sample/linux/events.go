@@ -5,13 +5,13 @@ import (
 	"tachograph/sample/metric"
 )
 
-// events tells of instances that come and go while the recorder runs. What is
-// there at its start is no event.
+// events reports instances that come and go while the recorder runs. Instances that exist at its
+// start give no event.
 type events struct {
 	kind  metric.EventKind
 	indom string
-	// at is the instant of the reading that shows what came and went: its
-	// values are the first after it.
+	// at is the instant of the reading that shows what came and went: its values are the first
+	// after the event.
 	at metric.Stamp
 }
 

@@ -13,8 +13,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// file is a file of /proc or /sys that is read again and again from its
-// start, through one descriptor and into one buffer.
+// file is a file of /proc or /sys that is read repeatedly from its start, through one descriptor
+// and into one buffer.
 type file struct {
 	path string
 	f    *os.File
@@ -23,8 +23,8 @@ type file struct {
 
 func newFile(path string) *file { return &file{path: path} }
 
-// Descriptors that are kept open, and how many may be: there may be thousands of
-// network interfaces with half a dozen files each. Beyond it a file is opened
+// kept counts the descriptors that stay open; mostKept limits them, because there may be
+// thousands of network interfaces with half a dozen files each. Above the limit a file is opened
 // for each reading.
 var (
 	kept     atomic.Int64
@@ -37,9 +37,8 @@ var (
 	})
 )
 
-// read returns the whole content, valid until the next read. A descriptor
-// whose object is gone (an interface that was removed and came back) is opened
-// anew once.
+// read returns the whole content, valid until the next read. If the descriptor's object is gone
+// (an interface that was removed and came back), it opens the file once more.
 func (f *file) read() ([]byte, error) {
 	was := f.f != nil
 	data, err := f.readOnce()
@@ -63,7 +62,7 @@ func (f *file) readOnce() ([]byte, error) {
 		kept.Add(1)
 	}
 	if f.buf == nil {
-		// Most are a few bytes long, and there may be hundreds.
+		// Most files are a few bytes long, and there may be hundreds.
 		f.buf = make([]byte, 256)
 	}
 	n := 0
@@ -76,8 +75,8 @@ func (f *file) readOnce() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The buffer is full: there may be more. A file that is read in
-		// pieces may change between them, so begin again with more room.
+		// The buffer is full: there may be more. A file that is read in pieces may change between
+		// them, so start over with more room.
 		f.buf = make([]byte, 2*len(f.buf))
 		n = 0
 	}
@@ -91,12 +90,11 @@ func (f *file) close() {
 	}
 }
 
-// notUnderstood is the reason of a value that was read but is not of the form
-// it should have.
+// notUnderstood is the reason for a value that was read but does not have the expected form.
 var notUnderstood = metric.ReasonFor("not understood")
 
-// why turns an error of a file into the reason that cells carry. No error
-// means that the file was read but did not hold what was looked for.
+// why converts an error of a file to a cell's reason. No error means that the file was read but
+// did not contain the value.
 func why(err error) metric.Reason {
 	switch {
 	case err == nil:
@@ -117,7 +115,7 @@ func why(err error) metric.Reason {
 	return metric.Other
 }
 
-// lacking says in a sentence why a file supplies nothing on this machine.
+// lacking explains in a sentence why a file supplies nothing on this machine.
 func lacking(path string, err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "this kernel has no " + path
@@ -125,7 +123,7 @@ func lacking(path string, err error) string {
 	return fmt.Sprintf("%s cannot be read: %v", path, cause(err))
 }
 
-// cause strips the path from an error that is printed beside the path.
+// cause removes the path from an error that is printed beside the path.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

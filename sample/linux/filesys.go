@@ -9,10 +9,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// filesystems reads /proc/mounts and asks each mounted file system for its
-// space. Only local file systems are asked directly: a call to one whose
-// server is dead may never come back. Others are asked by a helper that nobody
-// waits for longer than a moment.
+// filesystems reads /proc/mounts and asks each mounted file system for its space. It asks only
+// local file systems directly: a call to one whose server is dead may never return. A helper
+// goroutine asks the others, and Read waits only a moment for it.
 type filesystems struct {
 	root  string
 	file  *file
@@ -38,7 +37,7 @@ type mount struct {
 	err      error
 }
 
-// space is what statfs tells.
+// space is the answer of statfs.
 type space struct {
 	blockSize, fragmentSize         uint64
 	blocks, blocksFree, blocksAvail uint64
@@ -61,8 +60,8 @@ const (
 	fsReadonly
 )
 
-// localTypes are file systems whose answer needs no other machine and no
-// program in user space.
+// localTypes are file systems that answer without another machine and without a program in user
+// space.
 var localTypes = map[string]bool{
 	"ext2": true, "ext3": true, "ext4": true, "xfs": true, "btrfs": true, "bcachefs": true, "f2fs": true,
 	"zfs": true, "jfs": true, "reiserfs": true, "nilfs2": true, "vfat": true, "msdos": true, "exfat": true,
@@ -70,7 +69,7 @@ var localTypes = map[string]bool{
 	"squashfs": true, "erofs": true, "overlay": true,
 }
 
-// remoteTypes are file systems that are worth recording but may not answer.
+// remoteTypes are file systems that are worth recording but may hang.
 var remoteTypes = map[string]bool{
 	"nfs": true, "nfs4": true, "cifs": true, "smb3": true, "ceph": true, "9p": true, "virtiofs": true,
 	"afs": true, "glusterfs": true, "lustre": true, "gfs2": true, "ocfs2": true, "fuseblk": true, "fuse.sshfs": true,
@@ -117,8 +116,7 @@ func parseMount(l []byte) (m mountLine, ok bool) {
 	return m, len(m.options) > 0
 }
 
-// unescape undoes the octal escapes that the kernel writes for blanks and
-// backslashes.
+// unescape decodes the octal escapes that the kernel writes for blanks and backslashes.
 func unescape(dst, b []byte) []byte {
 	for i := 0; i < len(b); i++ {
 		if b[i] == '\\' && i+3 < len(b) && octal(b[i+1]) && octal(b[i+2]) && octal(b[i+3]) {
@@ -177,13 +175,11 @@ func (f *filesystems) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// see notes a line of /proc/mounts. Of several mounts on one directory the
-// last is the one that programs see.
+// see records a line of /proc/mounts. Of several mounts on one directory, programs see the last.
 func (f *filesystems) see(l mountLine) {
 	local := localTypes[string(l.fstype)]
 	if local {
-		// A local file system sits on a device, or is named after its pool
-		// or layers.
+		// A local file system is on a device, or is named after its pool or layers.
 		local = len(l.device) > 0 && (l.device[0] == '/' || string(l.fstype) == "zfs" || string(l.fstype) == "overlay")
 	}
 	local = local || inMemory(l)
@@ -195,8 +191,8 @@ func (f *filesystems) see(l mountLine) {
 	f.mounts.see(f.key).data.line = l
 }
 
-// take brings a mount up to date. Another volume in the place of one is that one
-// unmounted and the other mounted.
+// take updates a mount. If another volume has taken its place, that is an unmount followed by a
+// mount.
 func (f *filesystems) take(c *sample.Context, m *member[mount]) {
 	d := &m.data
 	l := d.line
@@ -221,9 +217,8 @@ func (f *filesystems) take(c *sample.Context, m *member[mount]) {
 	f.events.came(c, f.started, &m.in, m.in.Labels[0].Value+" was mounted on "+m.in.Name)
 }
 
-// inMemory reports whether a line is of a file system in memory that fills up: /tmp, /run,
-// /dev/shm. What nobody may write to does not, and below /proc and /sys one hides a
-// directory.
+// inMemory reports whether a line is a file system in memory that can fill up: /tmp, /run,
+// /dev/shm. A read-only one cannot, and one below /proc or /sys only hides a directory.
 func inMemory(l mountLine) bool {
 	return string(l.fstype) == "tmpfs" && !hasOption(l.options, "ro") && !bytes.HasPrefix(l.dir, procDir) && !bytes.HasPrefix(l.dir, sysDir)
 }
@@ -243,8 +238,8 @@ func hasOption(options []byte, want string) bool {
 
 var comma = []byte{','}
 
-// askAll asks every file system. The remote ones are asked first and waited
-// for last, and together no longer than a moment.
+// askAll asks every file system. It starts with the remote ones and waits for them last,
+// together no longer than a moment.
 func (f *filesystems) askAll() {
 	far := false
 	for _, m := range f.mounts.live {
@@ -306,7 +301,7 @@ func fill(f *sample.Frame, m *member[mount]) {
 	f.SetUint(row, fsFreefiles, s.filesFree)
 }
 
-// kbytes is blocks of a size in Kbyte; the product itself may exceed 64 bits.
+// kbytes converts blocks of a size to Kbyte; the product itself may exceed 64 bits.
 func kbytes(blocks, size uint64) uint64 {
 	if size%1024 == 0 {
 		return blocks * (size / 1024)

@@ -11,8 +11,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// gpus reads what graphics drivers say in /sys/class/drm. Drivers outside the
-// kernel's tree tell through libraries of their own and are not read.
+// gpus reads what graphics drivers report in /sys/class/drm. Drivers outside the kernel's tree
+// report through libraries of their own and are not read.
 type gpus struct {
 	root  string
 	group *metric.Group
@@ -37,7 +37,7 @@ const (
 	gpuFree
 )
 
-// gpuTotal is the place of the file that gpuFree needs besides gpuUsed's.
+// gpuTotal is the index of the file that gpuFree needs besides gpuUsed's.
 const gpuTotal = 2
 
 func newGPUs(root string) (*gpus, error) {
@@ -97,7 +97,7 @@ func (g *gpus) Refresh() error {
 	return nil
 }
 
-// missingFrom are the cards of a that are not in b.
+// missingFrom returns the cards of a that are not in b.
 func missingFrom(a, b []gpu) (ins []metric.Instance) {
 	for i := range a {
 		if !slices.ContainsFunc(b, func(c gpu) bool { return c.in.Key == a[i].in.Key }) {
@@ -107,7 +107,7 @@ func missingFrom(a, b []gpu) (ins []metric.Instance) {
 	return ins
 }
 
-// other reports whether there are other cards now.
+// other reports whether the cards have changed.
 func (g *gpus) other(fresh sample.Source) bool {
 	now := fresh.(*gpus).cards
 	return len(missingFrom(now, g.cards)) > 0 || len(missingFrom(g.cards, now)) > 0

@@ -11,8 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// host tells what machine and system this is. Everything in it is read once
-// an archive.
+// host describes the machine and the system. Everything in it is read once per archive.
 type host struct {
 	root  string
 	group *metric.Group
@@ -76,8 +75,8 @@ func (h *host) text(col int) string {
 	return ""
 }
 
-// arch is the processor architecture as uname prints it. Kernels before 6.1
-// do not tell it in a file; the recorder was built for theirs.
+// arch is the processor architecture as uname prints it. Kernels before 6.1 have no file for it;
+// on them it is the architecture that the recorder was built for.
 func (h *host) arch() string {
 	if a := firstLine(h.root + "/proc/sys/kernel/arch"); a != "" {
 		return a
@@ -114,7 +113,7 @@ func (h *host) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// firstLine is the first line of a small file, or "".
+// firstLine returns the first line of a small file, or "".
 func firstLine(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -124,7 +123,7 @@ func firstLine(path string) string {
 	return strings.TrimSpace(string(l))
 }
 
-// distro is the name that the distribution gives itself.
+// distro is the distribution's name for itself.
 func distro(root string) string {
 	for _, path := range []string{"/etc/os-release", "/usr/lib/os-release"} {
 		data, err := os.ReadFile(root + path)

@@ -7,11 +7,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// keyed reads a file of names and values, as most of /proc is. Which metrics
-// it supplies stands in the catalogue alone.
+// keyed reads a file of names and values, like most of /proc. The catalog alone decides which
+// metrics it supplies.
 type keyed struct {
 	name   string
-	shown  string // the path as the catalogue words it
+	shown  string // the path as in the catalog's sources
 	scan   scanner
 	native metric.Units
 	file   *file
@@ -34,7 +34,7 @@ var keyedFiles = []keyed{
 	{name: "sockstat6", shown: "/proc/net/sockstat6", scan: scanSections},
 }
 
-// reading gathers the values of one pass over a file.
+// reading collects the values of one pass over a file.
 type reading struct {
 	sums *sums
 	acc  []int64
@@ -69,7 +69,7 @@ func (r *reading) setIn(section, key []byte, v int64) {
 // complete reports whether all keys of a column were found.
 func (r *reading) complete(col int) bool { return r.got[col] == r.sums.cols[col].needs }
 
-// fill writes the columns into the only row of f.
+// fill writes the columns into a row of f.
 func (r *reading) fill(f *sample.Frame, row int) {
 	for i, c := range r.sums.cols {
 		if r.complete(i) {
@@ -89,7 +89,7 @@ func (k *keyed) Name() string            { return k.name }
 func (k *keyed) Groups() []*metric.Group { return []*metric.Group{k.group} }
 func (k *keyed) Close() error            { k.file.close(); return nil }
 
-// Refresh marks what this kernel does not have.
+// Refresh marks what this kernel lacks.
 func (k *keyed) Refresh() error {
 	ds, rest := rowsOf(metric.NoIndom, k.shown+" ")
 	s, err := parseSums(ds, rest, k.native, int64(os.Getpagesize()))
@@ -129,8 +129,7 @@ func (k *keyed) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// scanLines reads lines of a name, perhaps a colon, and a number, of which
-// only the first counts.
+// scanLines reads lines of a name, perhaps a colon, and numbers, of which only the first counts.
 func scanLines(data []byte, r *reading) {
 	for len(data) > 0 {
 		var l []byte
@@ -146,8 +145,8 @@ func scanLines(data []byte, r *reading) {
 	}
 }
 
-// scanPairs reads pairs of lines that begin with the same section: one of
-// names, one of numbers.
+// scanPairs reads pairs of lines that begin with the same section: one line of names, one of
+// numbers.
 func scanPairs(data []byte, r *reading) {
 	for len(data) > 0 {
 		var names, values []byte
@@ -172,7 +171,7 @@ func scanPairs(data []byte, r *reading) {
 	}
 }
 
-// scanSections reads lines of a section and pairs of name and number.
+// scanSections reads lines of a section followed by pairs of name and number.
 func scanSections(data []byte, r *reading) {
 	for len(data) > 0 {
 		var l []byte

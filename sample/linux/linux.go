@@ -19,9 +19,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Sources opens all sources of system-wide metrics. What this kernel lacks is
-// marked in their groups, and looked for again; it is an error only if there is
-// no /proc at all.
+// Sources opens all sources of system-wide metrics. They mark what this kernel lacks in their
+// groups, and look for it again. It is an error only if there is no /proc at all.
 func Sources(root string) ([]sample.Source, error) {
 	if _, err := os.Stat(root + "/proc/stat"); err != nil {
 		return nil, fmt.Errorf("linux: %s/proc/stat: %w: mount the proc file system", root, cause(err))
@@ -47,7 +46,7 @@ func Sources(root string) ([]sample.Source, error) {
 
 type opener func() (sample.Source, error)
 
-// openers make the sources.
+// openers returns the functions that open the sources.
 func openers(root string) []opener {
 	all := []opener{with(newStat, root), with(newLoad, root)}
 	for _, k := range keyedFiles {
@@ -63,20 +62,20 @@ func with[S sample.Source](make func(root string) (S, error), root string) opene
 	return func() (sample.Source, error) { return make(root) }
 }
 
-// looker is a source that opens its like when it looks again: what a fresh one
-// finds is what Refresh would.
+// looker is a source that looks again by opening a fresh source of the same kind: that finds
+// what Refresh would find.
 type looker struct {
 	sample.Source
 	open opener
 }
 
-// another is a source that can tell more of what it found than its groups say.
+// another is a source that can compare more than its groups.
 type another interface {
 	// other reports whether a fresh source of the same type found other things.
 	other(fresh sample.Source) bool
 }
 
-// Notice is what the source has to say, if it ever has.
+// Notice returns the source's notice, if it has one.
 func (l looker) Notice() string {
 	if n, ok := l.Source.(interface{ Notice() string }); ok {
 		return n.Notice()

@@ -5,10 +5,9 @@ import (
 	"syscall"
 )
 
-// mountTable is the file that lists what is mounted. A service that systemd
-// holds to its place sees the machine through a table of its own, in which all
-// is read-only and directories of the service's are volumes: that of the first
-// process tells the truth, where it has the same root.
+// mountTable returns the file that lists the mounts. A service that systemd confines sees a
+// mount table of its own, in which everything is read-only and the service's directories are
+// volumes. The table of the first process is the true one, if that has the same root.
 func mountTable(root string) string {
 	const own, first = "/proc/self/mounts", "/proc/1/mounts"
 	here, err := os.Stat(root + "/")

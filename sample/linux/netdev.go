@@ -10,9 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// netdev reads /proc/net/dev and what /sys/class/net says about each
-// interface. Those that containers make and drop by the minute are recorded,
-// but their coming and going is no event.
+// netdev reads /proc/net/dev and the files of each interface in /sys/class/net. It records the
+// interfaces that containers make and drop by the minute, but emits no events about them.
 type netdev struct {
 	root string
 	file *file
@@ -30,14 +29,14 @@ type netdev struct {
 
 type netif struct {
 	tally  []uint64
-	counts bool // in the totals
+	counts bool // in the totals and in events
 	attr   [len(netAttrs)]*file
 	duplex string
 }
 
 const netFields = 16
 
-// Places of the columns of /proc/net/dev, from 0.
+// Indexes of the columns of /proc/net/dev, from 0.
 const (
 	inBytes = iota
 	inPackets
@@ -57,7 +56,7 @@ const (
 	outCompressed
 )
 
-// netColumn is a metric that is one field, or two added up.
+// netColumn is a metric that is one field, or the sum of two.
 type netColumn struct {
 	name string
 	a, b int
@@ -68,7 +67,7 @@ var netColumns = []netColumn{
 	{"out.bytes", outBytes, -1}, {"out.packets", outPackets, -1}, {"out.errors", outErrors, -1}, {"out.drops", outDrops, -1},
 	{"total.bytes", inBytes, outBytes}, {"total.packets", inPackets, outPackets},
 	{"total.errors", inErrors, outErrors}, {"total.drops", inDrops, outDrops},
-	// The rest has no total over all interfaces.
+	// The others have no total over all interfaces.
 	{"in.fifo", inFifo, -1}, {"in.frame", inFrame, -1}, {"in.compressed", inCompressed, -1}, {"in.mcasts", inMcasts, -1},
 	{"out.fifo", outFifo, -1}, {"out.carrier", outCarrier, -1}, {"out.compressed", outCompressed, -1},
 	{"collisions", outCollisions, -1}, {"total.mcasts", inMcasts, -1},
@@ -100,8 +99,8 @@ const (
 	attrDuplex
 )
 
-// notCounted are interfaces whose traffic passes another one as well, or never
-// leaves the host: counted, it would count twice.
+// notCounted are interfaces whose traffic also passes another one, or never leaves the host: in
+// the totals it would count twice.
 var notCounted = regexp.MustCompile(`^(lo|dummy\d+|ifb\d+|bond\d+|team\d+|tun\d+|tap\d+|br-.*|virbr\d+(-nic)?|cni\d+|cni-podman\d+|docker\d+|veth.*|cali.*|flannel.*|lxc.*)$`)
 
 func newNetdev(root string) (*netdev, error) {
@@ -160,7 +159,7 @@ func (n *netdev) Refresh() error {
 	return nil
 }
 
-// netLine reads a line of /proc/net/dev; headings have no colon.
+// netLine parses a line of /proc/net/dev; headings have no colon.
 func netLine(l []byte, nums []uint64) (name []byte, ok bool) {
 	i := bytes.LastIndexByte(l, ':')
 	if i < 0 {
@@ -274,11 +273,11 @@ func (n *netdev) fill(f *sample.Frame, m *member[netif]) {
 	f.SetUint(row, n.attrs+len(netAttrs), virtual)
 }
 
-// operational is the column that comes of the same file as that of the running ones.
+// operational is the column that is read from the same file as the column "running".
 func (n *netdev) operational() int { return n.attrs + len(netAttrs) + 1 }
 
-// fillAttr sets a column from /sys. A link that is down has no speed: the
-// kernel then answers "invalid argument", or -1.
+// fillAttr sets a column from /sys. A link that is down has no speed: the kernel then answers
+// "invalid argument", or -1.
 func (n *netdev) fillAttr(f *sample.Frame, row, i int, d *netif) {
 	col := n.attrs + i
 	data, err := d.attr[i].read()
@@ -292,7 +291,8 @@ func (n *netdev) fillAttr(f *sample.Frame, row, i int, d *netif) {
 	w, _ := word(data)
 	switch i {
 	case attrState:
-		// Where no driver says how the link is, it runs as far as the kernel knows.
+		// If no driver reports the state of the link, the interface runs as far as the kernel
+		// knows.
 		running, up := uint64(0), uint64(0)
 		switch string(w) {
 		case "up":

@@ -9,8 +9,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// nfs reads /proc/net/rpc: the kernel's NFS client and server. Both files
-// exist only while the module is loaded.
+// nfs reads /proc/net/rpc: the kernel's NFS client and server. Each file exists only while its
+// module is loaded.
 type nfs struct {
 	root  string
 	total *metric.Group
@@ -31,7 +31,7 @@ type nfsSide struct {
 	absent bool
 }
 
-// nfsUse is a metric that stands on a line of its own name: "rpc value 2".
+// nfsUse is a metric that is one number of a line: "rpc value 2".
 type nfsUse struct {
 	col   int
 	label string
@@ -122,7 +122,7 @@ func (n *nfs) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// find reads the numbers of the line that begins with label.
+// find returns the numbers of the line that begins with label.
 func (s *nfsSide) find(data []byte, label string) []uint64 {
 	for len(data) > 0 {
 		var l []byte
@@ -135,8 +135,7 @@ func (s *nfsSide) find(data []byte, label string) []uint64 {
 	return nil
 }
 
-// operations are the numbers of the line proc3 after the first, which says
-// how many there are.
+// operations returns the numbers of the line proc3 after the first, which is their count.
 func (s *nfsSide) operations(data []byte) []uint64 {
 	nums := s.find(data, "proc3")
 	if len(nums) == 0 {

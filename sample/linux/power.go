@@ -38,8 +38,8 @@ const (
 	powerRemaining
 )
 
-// batteryFiles are the files that each column of the battery needs, all of
-// them; "|" separates alternatives of which the first that exists counts.
+// batteryFiles are the files that each column of the battery needs, all of them; "|" separates
+// alternatives, of which the first that exists is read.
 var batteryFiles = map[int][]string{
 	powerPresent: {"present|capacity"}, powerCharge: {"capacity"}, powerCharging: {"status"}, powerCycles: {"cycle_count"},
 	powerVoltage: {"voltage_now"}, powerAmperage: {"current_now", "status"},
@@ -83,7 +83,7 @@ func (p *power) Refresh() error {
 	for _, dir := range supplies {
 		switch firstLine(dir + "/type") {
 		case "Battery":
-			// A mouse has a battery too; its scope says so.
+			// A mouse has a battery too, with the scope "Device".
 			if p.battery == nil && firstLine(dir+"/scope") != "Device" {
 				p.battery = make(map[string]*file)
 				for _, names := range batteryFiles {
@@ -117,7 +117,7 @@ func (p *power) Refresh() error {
 	return nil
 }
 
-// other reports whether there are other supplies now.
+// other reports whether the power supplies have changed.
 func (p *power) other(fresh sample.Source) bool {
 	now := fresh.(*power)
 	return !slices.EqualFunc(p.mains, now.mains, samePath) ||
@@ -153,7 +153,7 @@ func (p *power) find(alternatives string) *file {
 	}
 }
 
-// number reads a file of the battery.
+// number reads a number from a file of the battery.
 func (p *power) number(alternatives string) (int64, bool) {
 	f := p.find(alternatives)
 	if f == nil {
@@ -167,7 +167,7 @@ func (p *power) number(alternatives string) (int64, bool) {
 	return integer(w)
 }
 
-// status is what the battery does: Charging, Discharging, Full, Not charging.
+// status is the state of the battery: Charging, Discharging, Full, Not charging.
 func (p *power) status() string {
 	f := p.battery["status"]
 	if f == nil {
@@ -208,8 +208,8 @@ func (p *power) fillSupply(f *sample.Frame) {
 	}
 	status := p.status()
 	if len(p.mains) == 0 {
-		// Without a word from the mains, a battery that charges or stays
-		// full has some.
+		// Without a mains adapter to ask, a battery that charges or stays full shows that there is
+		// mains power.
 		online = status == "Charging" || status == "Full" || status == "Not charging"
 	}
 	if online {

@@ -8,8 +8,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// pressure reads /proc/pressure: how long work stood still for want of
-// something.
+// pressure reads /proc/pressure: how long work waited for a lack of some resource.
 type pressure struct {
 	files  [len(pressureFiles)]*file
 	total  *metric.Group
@@ -21,8 +20,8 @@ type pressure struct {
 
 var pressureFiles = [...]string{"cpu", "memory", "io", "irq"}
 
-// pressureColumns are the lines that have metrics; the kernel's line "full" of
-// cpu is always zero for the system as a whole.
+// pressureColumns are the lines with metrics; the kernel's line "full" of cpu is always zero for
+// the system as a whole.
 var pressureColumns = [...]struct {
 	file int
 	kind string

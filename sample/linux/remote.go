@@ -2,15 +2,14 @@ package linux
 
 import "os"
 
-// remote asks a file system that may never answer. At most one question is
-// open at a time, in a goroutine of its own; a dead server thus costs one
-// thread, not one more at every sample.
+// remote asks a file system that may never answer. It has at most one open request, in a
+// goroutine of its own; a dead server thus costs one thread, not one more at every sample.
 type remote struct {
 	path    string
 	ask     func(path string, s *space) error
 	answers chan answer
 	asking  bool
-	late    bool // the open question has been waited for in vain
+	late    bool // an earlier wait for the open request timed out
 }
 
 type answer struct {
@@ -22,7 +21,7 @@ func newRemote(path string, ask func(string, *space) error) *remote {
 	return &remote{path: path, ask: ask, answers: make(chan answer, 1)}
 }
 
-// request asks, unless an earlier question is still open.
+// request asks, unless an earlier request is still open.
 func (r *remote) request() {
 	if r.asking {
 		return
@@ -35,8 +34,8 @@ func (r *remote) request() {
 	}()
 }
 
-// answer waits until the timeout; a file system that was late before is not
-// waited for again until its answer has come.
+// answer waits until the timeout. If an earlier wait timed out it returns at once, until that
+// request's answer has come.
 func (r *remote) answer(timeout <-chan struct{}) (space, error) {
 	if !r.late {
 		select {

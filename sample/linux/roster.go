@@ -2,8 +2,8 @@ package linux
 
 import "tachograph/sample/metric"
 
-// roster keeps the instances of one domain from reading to reading, so that
-// the same thing is the same instance and steady state allocates nothing.
+// roster keeps the instances of one domain from reading to reading, so that the same thing is
+// the same instance and steady state allocates nothing.
 type roster[T any] struct {
 	members map[string]*member[T]
 	live    []*member[T]
@@ -19,7 +19,7 @@ type member[T any] struct {
 	data  T
 }
 
-// begin starts a round; every instance must now be seen again.
+// begin starts a round, in which every instance must be seen again.
 func (r *roster[T]) begin() {
 	if r.members == nil {
 		r.members = make(map[string]*member[T])
@@ -27,7 +27,7 @@ func (r *roster[T]) begin() {
 	r.round++
 }
 
-// see finds the instance with this key, or makes it.
+// see returns the instance with this key, making it if necessary.
 func (r *roster[T]) see(key []byte) *member[T] {
 	m := r.members[string(key)]
 	if m == nil {
@@ -43,7 +43,7 @@ func (r *roster[T]) see(key []byte) *member[T] {
 	return m
 }
 
-// end closes the round: who was not seen is handed to gone and forgotten.
+// end ends the round: it passes the instances that were not seen to gone and forgets them.
 func (r *roster[T]) end(gone func(*member[T])) {
 	kept := r.live[:0]
 	for _, m := range r.live {

@@ -8,10 +8,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// rowsOf returns the recorded metrics of one instance domain whose source, as
-// the catalogue words it, begins with prefix; and the rest of those words.
-// Sources of the form "file key" are read by these words alone, so that adding
-// such a metric is adding a row to the catalogue and nothing else.
+// rowsOf returns the recorded metrics of one instance domain whose source in the catalog begins
+// with prefix, and the rest of each source. Sources of the form "file key" are read according to
+// that text alone, so that adding such a metric takes only a row in the catalog.
 func rowsOf(indom, prefix string) (ds []*metric.Desc, rest []string) {
 	ds = catalog.Select(catalog.Linux, func(d *metric.Desc) bool {
 		return strings.HasPrefix(d.Source, prefix) && d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
@@ -23,16 +22,16 @@ func rowsOf(indom, prefix string) (ds []*metric.Desc, rest []string) {
 	return ds, rest
 }
 
-// term is a key of a file that is added to, or taken from, a column.
+// term is a key of a file that is added to a column or subtracted from it.
 type term struct {
 	col  int
 	sign int64
 }
 
-// column is how the value of a metric comes from the keys of a file.
+// column computes the value of a metric from the keys of a file.
 type column struct {
 	needs int
-	// A value is multiplied and divided to come from the file's units to the
+	// A value is multiplied by mul and divided by div to convert it from the file's units to the
 	// metric's.
 	mul, div int64
 }
@@ -43,8 +42,8 @@ type sums struct {
 	terms map[string][]term
 }
 
-// parseSums reads words such as "MemFree", "MemTotal - MemFree" or "Zswap /
-// pagesize". The section, as in "Tcp: InSegs", belongs to the key.
+// parseSums parses texts such as "MemFree", "MemTotal - MemFree" or "Zswap / pagesize". The
+// section, as in "Tcp: InSegs", is part of the key.
 func parseSums(ds []*metric.Desc, rest []string, native metric.Units, pageSize int64) (*sums, error) {
 	s := &sums{cols: make([]column, len(ds)), terms: make(map[string][]term)}
 	for i, text := range rest {
@@ -72,8 +71,8 @@ func parseSums(ds []*metric.Desc, rest []string, native metric.Units, pageSize i
 	return s, nil
 }
 
-// splitTerms cuts at " + " and " - " and keeps the signs; keys may hold
-// blanks ("Tcp: InSegs") and hyphens.
+// splitTerms splits at " + " and " - " and keeps the signs; keys may contain blanks ("Tcp:
+// InSegs") and hyphens.
 func splitTerms(text string) []string {
 	var out []string
 	for {
@@ -89,8 +88,8 @@ func splitTerms(text string) []string {
 	}
 }
 
-// convert sets the factor from the file's units to the metric's. A file
-// without units of its own is taken at its word.
+// convert sets the factor from the file's units to the metric's. Values of a file without units
+// are used as they are.
 func (c *column) convert(native, want metric.Units) error {
 	if native == metric.NoUnits || !native.SameDimension(want) {
 		return nil

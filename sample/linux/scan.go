@@ -2,8 +2,8 @@ package linux
 
 import "bytes"
 
-// The scanners work on the bytes of a file and allocate nothing. They accept
-// any input: what does not look like a number is none.
+// The scanners work on the bytes of a file and allocate nothing. They accept any input: what
+// does not look like a number is not one.
 
 // line splits off the first line, without its end.
 func line(b []byte) (first, rest []byte) {
@@ -55,8 +55,8 @@ func unsigned(b []byte) (uint64, bool) {
 	return v, true
 }
 
-// integer reads all of b as a decimal number that may have a sign. Numbers
-// beyond 2^63, which only counters reach, come back with their bits.
+// integer reads all of b as a decimal number that may have a sign. Numbers beyond 2^63, which
+// only counters reach, are returned as their bits.
 func integer(b []byte) (int64, bool) {
 	if len(b) > 0 && b[0] == '-' {
 		v, ok := unsigned(b[1:])
@@ -108,8 +108,7 @@ func decimal(b []byte) (float64, bool) {
 		scale *= 10
 	}
 	if v < 1<<52/scale {
-		// One division rounds once: the result is the float nearest to the
-		// decimal number.
+		// A single division rounds once: the result is the float nearest to the decimal number.
 		return float64(v*scale+f) / float64(scale), true
 	}
 	return float64(v) + float64(f)/float64(scale), true
@@ -117,8 +116,8 @@ func decimal(b []byte) (float64, bool) {
 
 var dot = []byte{'.'}
 
-// words reads unsigned numbers from b into dst and returns how many there
-// were before the first word that is none.
+// words reads unsigned numbers from b into dst and returns how many it read before the first
+// word that is not a number.
 func words(b []byte, dst []uint64) int {
 	for i := range dst {
 		var w []byte

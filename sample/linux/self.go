@@ -9,7 +9,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// self is what the recorder costs its own host.
+// self is the source of what the recorder costs its own host.
 type self struct {
 	statm *file
 	page  uint64

@@ -6,8 +6,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// softnet reads /proc/net/softnet_stat: a line of hexadecimal numbers for each
-// processor that takes packets from the network cards.
+// softnet reads /proc/net/softnet_stat: a line of hexadecimal numbers for each processor that
+// receives packets from the network cards.
 type softnet struct {
 	root     string
 	file     *file
@@ -16,7 +16,7 @@ type softnet struct {
 	key      []byte
 }
 
-// softnetColumns are the columns that have metrics, counted from 0.
+// softnetColumns are the columns with metrics, counted from 0.
 var softnetColumns = []struct {
 	name  string
 	field int
@@ -24,8 +24,8 @@ var softnetColumns = []struct {
 	{"processed", 0}, {"dropped", 1}, {"time_squeeze", 2}, {"cpu_collision", 8}, {"received_rps", 9}, {"flow_limit_count", 10},
 }
 
-// softnetCPU is the column that names the processor, on kernels that have it;
-// on others the lines are those of the processors in use, in order.
+// softnetCPU is the column with the processor's number, on kernels that have it; on others the
+// lines are those of the online processors, in order.
 const softnetCPU = 12
 
 func newSoftnet(root string) (*softnet, error) {
@@ -62,7 +62,7 @@ func (s *softnet) Refresh() error {
 	return nil
 }
 
-// hexes reads hexadecimal numbers, as words reads decimal ones.
+// hexes reads hexadecimal numbers, like words for decimal ones.
 func hexes(b []byte, dst []uint64) int {
 	for i := range dst {
 		var w []byte
@@ -124,7 +124,7 @@ func (s *softnet) Read(c *sample.Context, frames []*sample.Frame) error {
 		if f.Full() == s.all {
 			row := f.Row(nil)
 			for i, c := range softnetColumns {
-				// Each processor counts in 32 bits; so does the sum.
+				// Each processor's counter has 32 bits; so has the sum.
 				f.SetUint(row, i, sums[c.field]&(1<<32-1))
 			}
 		}

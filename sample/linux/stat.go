@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// cpuColumns are the columns of the cpu lines of /proc/stat, in their order.
+// cpuColumns are the columns of the cpu lines of /proc/stat, in order.
 var cpuColumns = []string{
 	"user", "nice", "sys", "idle", "wait.total", "irq.hard", "irq.soft", "steal", "guest", "guest_nice",
 }
@@ -181,15 +181,13 @@ func setTimes(frames []*sample.Frame, g *metric.Group, row int, ms []uint64) {
 	}
 }
 
-// jitter is how far the kernel's processor times may step back, in
-// milliseconds, without having been reset: idle and wait times are estimates
-// that it corrects.
+// jitter is how far, in milliseconds, the kernel's processor times may step back without a
+// reset: idle and wait times are estimates that it corrects.
 const jitter = 3000
 
-// latch takes the new values, except where they step back a little: there the
-// last value stands until it is overtaken. Without this a correction by one
-// tick would look like a reset, and the whole of the time since boot like a
-// gain.
+// latch takes the new values, except those that step back a little: it keeps the last value
+// until the counter overtakes it. Otherwise a correction by one tick would look like a reset,
+// and the whole time since boot like a gain.
 func latch(last, cur []uint64) []uint64 {
 	if len(last) != len(cur) {
 		return append(last[:0], cur...)
@@ -202,7 +200,7 @@ func latch(last, cur []uint64) []uint64 {
 	return last
 }
 
-// cpuLabels says where a processor sits.
+// cpuLabels describes the position of a processor.
 func cpuLabels(root, name string) []metric.Label {
 	dir := root + "/sys/devices/system/cpu/" + name + "/topology/"
 	var labels []metric.Label
@@ -216,7 +214,7 @@ func cpuLabels(root, name string) []metric.Label {
 	return labels
 }
 
-// firstWord is the first word of a small file, or "".
+// firstWord returns the first word of a small file, or "".
 func firstWord(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -226,8 +224,8 @@ func firstWord(path string) string {
 	return string(w)
 }
 
-// clockTicks is how many ticks a second processor times are counted in: what
-// sysconf calls _SC_CLK_TCK, which the kernel hands to every program.
+// clockTicks returns the ticks per second of processor times: what sysconf calls _SC_CLK_TCK,
+// which the kernel passes to every program.
 func clockTicks(root string) uint64 {
 	const clkTck = 17 // AT_CLKTCK
 	data, err := os.ReadFile(root + "/proc/self/auxv")

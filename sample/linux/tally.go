@@ -2,12 +2,11 @@ package linux
 
 import "tachograph/sample/metric"
 
-// tally adds up the counters of many instances so that the sum is a counter
-// too: an instance that goes away, or whose counters start again from zero,
-// leaves what it had gained in the sum. Plain addition would fall, and every
-// reader would take the rest for a gain.
+// tally adds up the counters of many instances so that the sum is a counter too: when an
+// instance goes away, or its counters start again from zero, its gains stay in the sum. A plain
+// sum would fall, and every reader would take the rest for a gain.
 type tally struct {
-	left []uint64 // what instances had gained that are gone or were reset
+	left []uint64 // gains of instances that are gone or were reset
 	sum  []uint64
 }
 
@@ -18,9 +17,9 @@ func newTally(n int) tally {
 // begin starts a round of adding up.
 func (t *tally) begin() { copy(t.sum, t.left) }
 
-// add counts one instance: cur are its counters now, prev where they stood in
-// the last round (empty for a new one), which is brought up to now. Counters
-// that bits says are narrower than 64 bits are widened when they wrap.
+// add counts one instance. cur are its counters now. prev are those of the last round (empty for
+// a new instance), which add replaces by cur. Counters with fewer than 64 bits are widened when
+// they wrap.
 func (t *tally) add(prev *[]uint64, cur []uint64, bits []uint8) {
 	known := len(*prev) == len(cur)
 	if !known {
@@ -45,7 +44,7 @@ func (t *tally) add(prev *[]uint64, cur []uint64, bits []uint8) {
 	}
 }
 
-// drop keeps what an instance had gained that went away.
+// drop keeps the gains of an instance that went away.
 func (t *tally) drop(prev []uint64) {
 	for i, p := range prev {
 		t.left[i] += p

@@ -11,29 +11,28 @@ import (
 	"tachograph/sample/metric"
 )
 
-// tcpconn counts TCP connections by state. On the machine itself it asks the
-// kernel over netlink, which costs a fraction of what printing and parsing
-// /proc/net/tcp does; that is the way for kernels without the module, and for
-// trees of files.
+// tcpconn counts TCP connections by state. On this machine it asks the kernel over netlink,
+// which costs a fraction of printing and parsing /proc/net/tcp. It reads that file on kernels
+// without the netlink module, and for copies of the files.
 type tcpconn struct {
 	root  string
 	group *metric.Group
-	diag  diagnoser // nil where there is no netlink
+	diag  diagnoser // nil without netlink
 	paths [2]string
 	buf   []byte
 }
 
 // diagnoser lists the TCP sockets.
 type diagnoser interface {
-	// count adds them to counts.
+	// count adds the sockets to counts.
 	count(counts *stateCounts) error
 	close() error
 }
 
-// stateCounts counts sockets by the kernel's number of their state.
+// stateCounts counts sockets by the kernel's number for their state.
 type stateCounts [16]uint64
 
-// tcpStates are the kernel's states that have a metric.
+// tcpStates are the kernel's states with a metric.
 var tcpStates = [...]struct {
 	number int
 	name   string
@@ -42,8 +41,8 @@ var tcpStates = [...]struct {
 	{7, "close"}, {8, "close_wait"}, {9, "last_ack"}, {10, "listen"}, {11, "closing"},
 }
 
-// newSynRecv is the state of a connection that is asked for, in kernels that
-// keep such requests apart from sockets.
+// newSynRecv is the state of a requested connection in kernels that keep such requests apart
+// from sockets.
 const newSynRecv, synRecv = 12, 3
 
 func newTCPConn(root string) (*tcpconn, error) {
@@ -117,8 +116,8 @@ func (t *tcpconn) count(counts *stateCounts) error {
 	return nil
 }
 
-// countFile streams a table of sockets through one buffer: it can be many
-// megabytes long.
+// countFile streams a table of sockets through one buffer, because it can be many megabytes
+// long.
 func (t *tcpconn) countFile(path string, counts *stateCounts) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -135,7 +134,7 @@ func (t *tcpconn) countFile(path string, counts *stateCounts) error {
 		used := countLines(t.buf[:kept], counts)
 		kept = copy(t.buf, t.buf[used:kept])
 		if kept == len(t.buf) {
-			kept = 0 // a line longer than the buffer is not of this table
+			kept = 0 // a line longer than the buffer is not from this table
 		}
 		if err == io.EOF {
 			countLine(t.buf[:kept], counts)
@@ -147,7 +146,7 @@ func (t *tcpconn) countFile(path string, counts *stateCounts) error {
 	}
 }
 
-// countLines counts the whole lines of b and says how much of it they are.
+// countLines counts the complete lines of b and returns their length.
 func countLines(b []byte, counts *stateCounts) (used int) {
 	for {
 		i := bytes.IndexByte(b[used:], '\n')
@@ -178,9 +177,9 @@ const (
 	diagStateOff = nlHeader + 1 // idiag_state in the answer
 )
 
-// diagQuery writes a request for all TCP sockets, of every family at once: the
-// kernel goes through the whole of its table, which is large even if nearly
-// empty, for each request. Only the oldest kind of request has no family.
+// diagQuery writes a request for all TCP sockets of every family at once: for each request the
+// kernel goes through its whole table, which is large even if nearly empty. Only the oldest kind
+// of request is for all families.
 func diagQuery(buf []byte, seq uint32) []byte {
 	buf = append(buf[:0], make([]byte, diagRequest)...)
 	ne := binary.NativeEndian
@@ -192,8 +191,8 @@ func diagQuery(buf []byte, seq uint32) []byte {
 	return buf
 }
 
-// diagAnswer counts the sockets in one message from the kernel. It reports
-// whether the list ends here, and the kernel's error number if it refuses.
+// diagAnswer counts the sockets in one message from the kernel. It reports whether the list ends
+// here, and the kernel's error number if it refuses.
 func diagAnswer(b []byte, seq uint32, counts *stateCounts) (done bool, errno uint32) {
 	ne := binary.NativeEndian
 	for len(b) >= nlHeader {

@@ -19,7 +19,7 @@ type thermal struct {
 	fans   []fan
 }
 
-// fan is a fan and the files of its columns; nil where it has none.
+// fan is a fan and the files of its columns; nil for missing ones.
 type fan struct {
 	in    metric.Instance
 	files [5]*file
@@ -34,7 +34,7 @@ const (
 	thermalFans // number of fans
 )
 
-// chips are the sensor chips by what they measure, as their drivers call them.
+// chips maps the drivers' names of sensor chips to what they measure.
 var chips = map[string]int{
 	"coretemp": thermalCPU, "k10temp": thermalCPU, "zenpower": thermalCPU, "cpu_thermal": thermalCPU,
 	"amdgpu": thermalGPU, "nouveau": thermalGPU, "radeon": thermalGPU, "i915": thermalGPU, "xe": thermalGPU,
@@ -104,7 +104,7 @@ func (t *thermal) Refresh() error {
 	return nil
 }
 
-// other reports whether there are other fans now, or other sensors.
+// other reports whether the fans or the sensors have changed.
 func (t *thermal) other(fresh sample.Source) bool {
 	now := fresh.(*thermal)
 	if len(now.fans) != len(t.fans) {
@@ -123,7 +123,7 @@ func (t *thermal) other(fresh sample.Source) bool {
 	return false
 }
 
-// try opens a file that holds a number, or returns nil.
+// try opens a file that contains a number; otherwise it returns nil.
 func try(path string) *file {
 	f := newFile(path)
 	if data, err := f.read(); err == nil {
@@ -137,7 +137,7 @@ func try(path string) *file {
 	return nil
 }
 
-// findZone takes the thermal zone of the processor package, else the first.
+// findZone chooses the thermal zone of the processor package, else the first zone.
 func (t *thermal) findZone() {
 	zones, _ := filepath.Glob(t.root + "/sys/class/thermal/thermal_zone*")
 	for _, dir := range zones {
@@ -237,7 +237,7 @@ func fillNumber(f *sample.Frame, row, col int, from *file, divide float64) {
 	f.SetMissing(row, col, why(err))
 }
 
-// fillMode reads how a fan is governed: 1 by hand, 2 and more by the chip.
+// fillMode reads how a fan is controlled: 1 by hand, 2 and more by the chip.
 func (t *thermal) fillMode(f *sample.Frame, row int, from *file) {
 	data, err := from.read()
 	w, _ := word(data)

@@ -12,15 +12,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// users counts login sessions: in utmp where the system keeps it, else in the
-// records of the session manager.
+// users counts login sessions, from utmp if the system keeps it, else from the files of the
+// session manager.
 type users struct {
 	utmp     *file
 	sessions string // directory of the session manager
 	group    *metric.Group
 }
 
-// logins are the three numbers of sessions.
+// logins are the numbers of users, of root's logins and of sessions.
 type logins struct{ users, roots, sessions uint64 }
 
 func newUsers(root string) (*users, error) {
@@ -66,7 +66,7 @@ func (u *users) count() (logins, error) {
 	return countSessions(u.sessions)
 }
 
-// Places in a utmp record. The record is longer where a long is counted in it.
+// Offsets and values in a utmp record. Its length depends on utmpSize.
 const (
 	utmpUser    = 44
 	utmpUserLen = 32
@@ -107,8 +107,7 @@ func countUtmp(data []byte, size int) (n logins) {
 
 var zero = []byte{0}
 
-// countSessions reads the session manager's files, one per session, of lines
-// NAME=value.
+// countSessions reads the session manager's files, one per session, with lines NAME=value.
 func countSessions(dir string) (n logins, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

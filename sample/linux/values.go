@@ -9,9 +9,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// values reads files that hold one number, or a few in a row: the tunables
-// below /proc/sys. Which metrics it supplies stands in the catalogue alone:
-// "/proc/sys/fs/file-nr field 2".
+// values reads files that contain one number, or a few in a row: the tunables below /proc/sys.
+// The catalog alone decides which metrics it supplies: "/proc/sys/fs/file-nr field 2".
 type values struct {
 	root  string
 	group *metric.Group

@@ -1,8 +1,8 @@
 package pcp
 
-// linuxAgents are the metrics that PCP's agents for Linux (6.0.3) have under names of the
-// catalogue, and otherwise than that: name, number, type, semantics, units, instance
-// domain. TestLinuxAgents asks these agents.
+// linuxAgents lists the catalog's metrics that PCP's agents for Linux (6.0.3) have under the
+// same name but otherwise differently: name, number, type, semantics, units, instance domain.
+// TestLinuxAgents asks these agents.
 const linuxAgents = `disk.all.blkread 60.0.26 u64 counter 100000 -
 disk.all.blktotal 60.0.37 u64 counter 100000 -
 disk.all.blkwrite 60.0.27 u64 counter 100000 -
