@@ -105,8 +105,8 @@ func (s *apfsSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// containerRow adds the row of a container. Its UUID names it; where there is
-// none, its place in the list must do.
+// containerRow adds the row of a container. Its name is its UUID, or without one its position in
+// the list.
 func (s *apfsSource) containerRow(f *sample.Frame, x sys.Service, n int) {
 	id, err := x.ID()
 	if err != nil {
@@ -152,15 +152,14 @@ func (s *apfsSource) textOf(x sys.Service, k *sys.Key) string {
 	return string(b)
 }
 
-// instances keeps an instance per object of the I/O registry. Objects that are
-// gone are forgotten by the number of those that are remembered: registry IDs
-// are never given twice.
+// instances keeps an instance per object of the I/O registry. It forgets all objects when it has
+// too many of them. That is safe because registry IDs are never reused.
 type instances struct {
 	byID   map[uint64]*metric.Instance
 	nextID uint64
 }
 
-// maxInstances bounds the memory for objects that came and went.
+// maxInstances limits the memory for objects that came and went.
 const maxInstances = 4096
 
 func (m *instances) find(id uint64, name func() (key, name string)) *metric.Instance {

@@ -7,10 +7,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// batteryRows are what the battery's driver says and what the power management
-// does. A driver's Temperature is in tenths of a kelvin, as in the specification
-// of smart batteries; VirtualTemperature, which newer ones add, is in hundredths
-// of a degree Celsius and is believed first.
+// batteryRows returns the tables of the battery's driver and of the power management. A driver's
+// Temperature is in tenths of a kelvin, as in the specification of smart batteries;
+// VirtualTemperature, which newer drivers add, is in hundredths of a degree Celsius and has
+// precedence.
 func batteryRows() (battery, charge *rows.Table) {
 	funcs := map[string]rows.Func{
 		"plausible": plausible,
@@ -23,19 +23,19 @@ func batteryRows() (battery, charge *rows.Table) {
 		rows.New("charge", rows.Select(metric.NoIndom, "IOPSCopyPowerSourcesInfo"), 0, funcs)
 }
 
-// remainingWord is how the row of the time that remains begins, which is worked
-// out from more than numbers.
+// remainingWord is the beginning of the row for the remaining time, which is computed from more
+// than numbers.
 const remainingWord = "remaining("
 
-// plausible takes a number that no battery survives for no temperature.
+// plausible rejects temperatures that no battery survives.
 func plausible(celsius, _ uint64) (uint64, bool) {
 	const coldest, hottest = -60.0, 150.0
 	c := math.Float64frombits(celsius)
 	return celsius, c > coldest && c < hottest
 }
 
-// widened is a signed number that a driver may have stored as an unsigned one
-// of 16 or 32 bits: a current of more than 32 A is a negative one.
+// widened returns a signed number that a driver may have stored as an unsigned one of 16 or 32
+// bits: a current above 32 A is really a negative one.
 func widened(v int64) int64 {
 	switch {
 	case v > math.MaxInt16 && v <= math.MaxUint16:
@@ -46,14 +46,14 @@ func widened(v int64) int64 {
 	return v
 }
 
-// Why a battery's time is absent.
+// The reasons for a battery's missing time.
 var (
 	timeUnknown = metric.ReasonFor("macOS has not worked it out yet")
 	timeNone    = metric.ReasonFor("the battery neither charges nor empties")
 )
 
-// remaining is the time until a battery is full, if it charges, or empty, if
-// the machine runs on it. macOS says -1 while it does not know.
+// remaining returns the time until a battery is full, if it charges, or empty, if the machine
+// runs on it. macOS says -1 while it does not know.
 func remaining(charging, onBattery bool, toFull, toEmpty int64) (int64, metric.Reason) {
 	minutes := toEmpty
 	switch {
@@ -68,8 +68,8 @@ func remaining(charging, onBattery bool, toFull, toEmpty int64) (int64, metric.R
 	return minutes, metric.Present
 }
 
-// health is what is left of a battery's capacity, in percent, rounded down.
-// New batteries may hold more than they were designed for.
+// health is the remaining part of a battery's capacity, in percent, rounded down. New batteries
+// may hold more than they were designed for.
 func health(full, design int64) (uint64, bool) {
 	if full < 0 || design <= 0 || full > math.MaxInt64/100 {
 		return 0, false
@@ -77,12 +77,11 @@ func health(full, design int64) (uint64, bool) {
 	return uint64(min(100, full*100/design)), true
 }
 
-// isCharge tells a battery's capacity in mAh from a percentage. Apple silicon
-// has the real number under another name and reports 100 under the old one.
+// isCharge distinguishes a battery's capacity in mAh from a percentage. Apple silicon has the
+// real number under another name and reports 100 under the old one.
 func isCharge(capacity int64) bool { return capacity > 100 }
 
-// percent is a charge as a share of its full scale, which on some machines is
-// in mAh.
+// percent converts a charge to a share of its full scale, which on some machines is in mAh.
 func percent(current, full int64) uint64 {
 	if full <= 0 || full == 100 {
 		return uint64(max(current, 0))

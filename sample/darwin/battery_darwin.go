@@ -17,7 +17,7 @@ const (
 
 const noBattery = "this Mac has no battery"
 
-// batterySource asks the battery's driver and the power management.
+// batterySource reads from the battery's driver and the power management.
 type batterySource struct {
 	battery, charge *rows.Table
 	power           *metric.Group
@@ -113,7 +113,7 @@ func (s *batterySource) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	err := sys.PowerSources(func(d sys.Value) {
 		if charge != nil && s.internal(d) {
-			s.management.entries = d // which is not ours to release
+			s.management.entries = d // the callback's value, not ours to release
 			s.charge.Fill(charge, row, 0, s)
 			s.management.entries = sys.Value{}
 		}
@@ -135,8 +135,7 @@ func (s *batterySource) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// Leaf is an entry of what the power management says of the battery, or the time
-// that remains.
+// Leaf is an entry of the power management's description of the battery, or the remaining time.
 func (s *batterySource) Leaf(i int) rows.Value {
 	if !strings.HasPrefix(s.charge.Leaves[i].Word, remainingWord) {
 		return s.management.Leaf(i)
@@ -172,8 +171,8 @@ func (s *batterySource) readSource(f *sample.Frame, row int, kind sys.Value) {
 
 const acPower = "AC Power"
 
-// OnBattery reports whether the machine runs on a battery, its own or that of
-// an uninterruptible supply.
+// OnBattery reports whether the machine runs on a battery, its own or that of an uninterruptible
+// power supply.
 func OnBattery() bool {
 	var buf [64]byte
 	on := false

@@ -9,9 +9,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// timebase turns this process's Mach ticks into nanoseconds. It is the
-// process's own: a program that runs translated has other ticks than the
-// kernel's, for both clocks and timebase alike.
+// timebase converts this process's Mach ticks to nanoseconds. It is specific to the process: a
+// translated program has other ticks than the kernel, for both clocks and timebase alike.
 var timebase = sync.OnceValue(func() (t struct{ numer, denom uint64 }) {
 	n, d := sys.Timebase()
 	t.numer, t.denom = uint64(n), uint64(d)
@@ -28,8 +27,8 @@ func nanoseconds(ticks uint64) int64 {
 	return int64(ns)
 }
 
-// Now reads the three clocks. Go's own monotonic clock is of no use here: it
-// stops in sleep, like Mach absolute time.
+// Now reads the three clocks. Go's monotonic clock is of no use here: it stops in sleep, like
+// Mach absolute time.
 func Now() metric.Stamp {
 	return metric.Stamp{
 		Wall:  time.Now().UnixNano(),

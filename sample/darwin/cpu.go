@@ -9,25 +9,25 @@ import (
 	"tachograph/sample/metric"
 )
 
-// cpuStates are the states in a processor's record, in its order. The kernel
-// counts in hundredths of a second whatever its clock.
+// cpuStates are the states in a processor's record, in order. The kernel counts in hundredths of
+// a second whatever its clock.
 var cpuStates = [...]string{"CPU_STATE_USER", "CPU_STATE_SYSTEM", "CPU_STATE_IDLE", "CPU_STATE_NICE"}
 
-// stateTicks are what is counted in each of them.
+// stateTicks are the counts of the states.
 type stateTicks [len(cpuStates)]uint64
 
-// processorsWord is what the rows call the number of processors.
+// processorsWord is the rows' word for the number of processors.
 const processorsWord = "processors"
 
-// cpuRows are the metrics of a processor, and those of all together.
+// cpuRows returns the tables of each processor and of all together.
 func cpuRows() (each, all *rows.Table) {
 	const prefix = "host_processor_info PROCESSOR_CPU_LOAD_INFO"
 	return rows.New("percpu", rows.Select("cpu", prefix), 0, nil), rows.New("cpu", rows.Select(metric.NoIndom, prefix), 0, nil)
 }
 
-// cpuAnswer is what is known of one processor, or of all.
+// cpuAnswer holds the values of one processor, or of all.
 type cpuAnswer struct {
-	states     []int // of the leaves; that of no state is the number of processors
+	states     []int // of the leaves; -1 for the number of processors
 	ticks      stateTicks
 	processors int
 }
@@ -50,19 +50,18 @@ func (a *cpuAnswer) Leaf(i int) rows.Value {
 	return rows.Value{Bits: uint64(a.processors)}
 }
 
-// cpuTicks widens one processor's 32-bit tick counts, which wrap after 497
-// days.
+// cpuTicks widens one processor's 32-bit tick counts, which wrap after 497 days.
 type cpuTicks struct {
-	last  [len(cpuStates)]uint32 // the most that was shown
+	last  [len(cpuStates)]uint32 // the largest seen
 	total stateTicks
 	known bool
 }
 
-// A tick counter is never reset. The kernel reads the idle time of a processor
-// without its lock, so that it may fall by as much as one period of idling.
+// tickCounter describes a tick counter, which is never reset. The kernel reads the idle time of
+// a processor without its lock, so it may fall by as much as one period of idling.
 var tickCounter = metric.Desc{Type: metric.U64, Width: 32, Falls: metric.NeverRestarts}
 
-// add takes a new reading.
+// add records a new reading.
 func (t *cpuTicks) add(now [len(cpuStates)]uint32) {
 	for i, v := range now {
 		if !t.known {
@@ -77,23 +76,21 @@ func (t *cpuTicks) add(now [len(cpuStates)]uint32) {
 	t.known = true
 }
 
-// A cluster is a kind of core: how many of them there are and what the kernel
-// calls the kind.
+// A cluster is a kind of core: the kernel's name for it and the number of such cores.
 type cluster struct {
 	name  string
 	cores int
 }
 
-// clusterKinds translates the letters by which the device tree calls kinds of
-// cores, for machines whose performance levels do not tell better.
+// clusterKinds names the kinds of cores by the device tree's letters, for machines whose
+// performance levels give no better names.
 var clusterKinds = map[byte]string{'E': "Efficiency", 'P': "Performance", 'S': "Super"}
 
-// treeKinds labels n processors from what the device tree says: the letter of
-// each by its number. Nil unless it speaks of all of them.
+// treeKinds labels n processors from the device tree, which gives each processor's number a
+// letter. It returns nil unless the tree has all of them.
 //
-// Which kind a letter stands for changes with the chips; what the kernel calls
-// its performance levels, given fastest first, is asked first: a letter is the
-// level that has as many cores.
+// The meaning of a letter changes with the chips, so the kernel's names of its performance
+// levels, given fastest first, have precedence: a letter is the level with as many cores.
 func treeKinds(letters map[int]byte, levels []cluster, n int) []string {
 	cores := make(map[byte]int)
 	for i := range n {
@@ -110,8 +107,8 @@ func treeKinds(letters map[int]byte, levels []cluster, n int) []string {
 	return kinds
 }
 
-// levelNames finds the name of each letter of the device tree, of which cores
-// says how many processors have it.
+// levelNames finds the name of each letter of the device tree. cores is the number of processors
+// per letter.
 func levelNames(cores map[byte]int, levels []cluster) map[byte]string {
 	names := make(map[byte]string, len(cores))
 	for letter := range cores {
@@ -128,7 +125,7 @@ func levelNames(cores map[byte]int, levels []cluster) map[byte]string {
 		byLevel[letter] = open[i].name
 		open = slices.Delete(open, i, i+1)
 	}
-	// Efficiency cores are the slowest of all, whatever their number.
+	// Efficiency cores are the slowest, whatever their number.
 	if last := len(open) - 1; cores['E'] > 0 && cores['E'] == open[last].cores {
 		give('E', last)
 	}
@@ -139,7 +136,7 @@ func levelNames(cores map[byte]int, levels []cluster) map[byte]string {
 		fits := func(l cluster) bool { return l.cores == n }
 		i := slices.IndexFunc(open, fits)
 		if i < 0 || slices.ContainsFunc(open[i+1:], fits) {
-			// The two do not agree, or a level is as large as another.
+			// The tree and the levels disagree, or two levels have the same size.
 			return names
 		}
 		give(letter, i)
@@ -147,10 +144,9 @@ func levelNames(cores map[byte]int, levels []cluster) map[byte]string {
 	return byLevel
 }
 
-// coreKinds labels n processors with their performance level, where the device
-// tree does not. Levels are given fastest first, as the kernel numbers them;
-// processors are numbered the other way round, efficiency cores first. Nil if
-// the levels do not add up.
+// coreKinds labels n processors with their performance level, where the device tree does not.
+// Levels are given fastest first, as the kernel numbers them; processors are numbered the other
+// way round, efficiency cores first. It returns nil if the levels do not add up.
 func coreKinds(levels []cluster, n int) []string {
 	var kinds []string
 	for i := len(levels) - 1; i >= 0; i-- {

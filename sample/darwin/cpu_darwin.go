@@ -12,9 +12,9 @@ import (
 
 const processorCPULoadInfo = 2
 
-// cpuSource reads the ticks of all processors in one call, which unlike the
-// host's total is not rate limited. The total is the sum of what each
-// processor gained, so that it survives the wrap of one of them.
+// cpuSource reads the ticks of all processors in one call, which unlike the host's total is not
+// rate limited. The total is the sum of each processor's gains, so that it survives the wrap of
+// one of them.
 type cpuSource struct {
 	host      sys.Host
 	each, all *rows.Table
@@ -40,8 +40,7 @@ func (s *cpuSource) Refresh() error {
 	return nil
 }
 
-// levels asks for the performance levels; a processor whose cores are all
-// alike has none.
+// levels reads the performance levels; a processor whose cores are all alike has none.
 func levels() []cluster {
 	n, err := sys.SysctlUint("hw.nperflevels")
 	if err != nil || n > 16 {
@@ -62,8 +61,8 @@ func levels() []cluster {
 	return ls
 }
 
-// clusters asks the device tree which kind each processor is of. On machines
-// made of two dies the kinds alternate.
+// clusters reads the kind of each processor from the device tree. On machines made of two dies
+// the kinds alternate.
 func clusters() map[int]byte {
 	number, kind := sys.NewKey("logical-cpu-id"), sys.NewKey("cluster-type")
 	defer number.Release()
@@ -86,7 +85,7 @@ func clusters() map[int]byte {
 	return letters
 }
 
-// clusterLetter is the first character of a property that is a text or bytes.
+// clusterLetter returns the first character of a property that is text or bytes.
 func clusterLetter(v sys.Value) (byte, bool) {
 	var b [8]byte
 	text, ok := v.Data(b[:])
@@ -99,8 +98,8 @@ func clusterLetter(v sys.Value) (byte, bool) {
 	return text[0], true
 }
 
-// processorNumber is a processor's number, which machines of two dies have as a
-// number and the others as its bytes.
+// processorNumber returns a processor's number, which is a number on machines of two dies and
+// bytes on others.
 func processorNumber(v sys.Value) (int, bool) {
 	if n, ok := v.Int(); ok {
 		return int(n), true

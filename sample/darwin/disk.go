@@ -7,15 +7,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// blockSizeWord is what the rows call the size of a disk's own blocks.
+// blockSizeWord is the rows' word for the size of a disk's own blocks.
 const blockSizeWord = "IOMedia/Preferred Block Size"
 
-// diskTables are the metrics of a disk, those of all together, and what the
-// latter add up.
+// diskTables are the tables of each disk, of all together, and of the parts that the latter add
+// up.
 type diskTables struct {
 	each, all, parts *rows.Table
-	// leaves are what a driver is asked for, each once; ofEach and ofParts are
-	// the numbers of the tables' leaves among them.
+	// leaves are the values to read from a driver, each once; ofEach and ofParts map the tables'
+	// leaves to them.
 	leaves          []rows.Leaf
 	ofEach, ofParts []int
 }
@@ -41,7 +41,7 @@ func (d *diskTables) number(t *rows.Table) (of []int) {
 	return of
 }
 
-// diskReading is what a driver told, as the leaves of one of the tables.
+// diskReading presents a driver's values as the leaves of one of the tables.
 type diskReading struct {
 	values []rows.Value
 	of     []int
@@ -52,6 +52,6 @@ func (r *diskReading) Leaf(i int) rows.Value { return r.values[r.of[i]] }
 // diskTotal is a sum over all disks, of what is known of it.
 type diskTotal struct {
 	runningTotal
-	told bool // some disk has told it
-	now  bool // and one did this round
+	told bool // some disk has reported it
+	now  bool // some disk reported it this round
 }

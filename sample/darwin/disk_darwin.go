@@ -19,13 +19,12 @@ type disk struct {
 	in        *metric.Instance
 	blockSize uint64
 	seen      uint64
-	values    []rows.Value // by the numbers of what a driver is asked for
+	values    []rows.Value // parallel to diskTables.leaves
 	prev      []uint64     // of the totals' parts
 }
 
-// diskSource asks every block storage driver for its statistics. The drivers
-// are listed afresh each round: a driver that is gone would otherwise go on
-// answering with its last numbers.
+// diskSource reads the statistics of every block storage driver. It lists the drivers again each
+// round, because a driver that is gone would go on answering with its last numbers.
 type diskSource struct {
 	rows   diskTables
 	number *metric.Group
@@ -35,7 +34,7 @@ type diskSource struct {
 	round                         uint64
 	known                         map[uint64]*disk // by registry ID
 	order                         []*disk
-	one                           diskReading // of the disk that is looked at
+	one                           diskReading // of the current disk
 	total                         []diskTotal
 	nextID                        uint64
 	registry                      *registry
@@ -99,7 +98,7 @@ func (s *diskSource) Read(c *sample.Context, frames []*sample.Frame) error {
 
 var whyNoDisk = metric.FailureFor("no disk could be read")
 
-// Leaf is a sum over all disks. That of before is no reading of now.
+// Leaf is a sum over all disks. A sum from earlier rounds is not a current value.
 func (s *diskSource) Leaf(i int) rows.Value {
 	switch {
 	case s.total[i].now:
@@ -140,8 +139,8 @@ func (s *diskSource) readDriver(c *sample.Context, at metric.Stamp, driver sys.S
 	}
 	d := s.known[id]
 	if d == nil {
-		// A driver without its medium (an empty card reader) is asked again:
-		// the medium may come.
+		// A driver without a medium (an empty card reader) is identified again next time: the
+		// medium may come.
 		if d = s.identify(driver); d != nil {
 			s.known[id] = d
 			if !first {
@@ -175,9 +174,8 @@ func (s *diskSource) readDriver(c *sample.Context, at metric.Stamp, driver sys.S
 	s.order = append(s.order, d)
 }
 
-// identify looks for the whole medium that hangs on a driver. A disk is
-// identified by its name and what it calls itself: names are given again when
-// another disk is plugged in.
+// identify looks for the whole medium below a driver. A disk's key is its name and its model,
+// because names are reused when another disk is plugged in.
 func (s *diskSource) identify(driver sys.Service) *disk {
 	var d *disk
 	driver.Children(func(medium sys.Service) bool {

@@ -11,8 +11,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// filesystem is a mounted file system. Where it is mounted identifies and names
-// it: the device does not (several mounts may have the same).
+// filesystem is a mounted file system. Its key and name are the directory that it is mounted on,
+// because several mounts may have the same device.
 type filesystem struct {
 	in       *metric.Instance
 	from, on string
@@ -21,15 +21,15 @@ type filesystem struct {
 	rec      []byte // this round's struct statfs
 }
 
-// filesysSource lists the mounts from the kernel's memory, which cannot hang
-// on a file server that is gone.
+// filesysSource lists the mounts from the kernel's memory, which cannot hang on a dead file
+// server.
 type filesysSource struct {
 	rows   *rows.Table
 	number *metric.Group
 	buf    []byte
 	known  map[string]*filesystem
 	order  []*filesystem // this round's, in the kernel's order
-	rec    rows.Struct   // of the one whose row is being filled
+	rec    rows.Struct   // of the file system whose row is being filled
 	nextID uint64
 	round  uint64
 }
@@ -79,8 +79,7 @@ func (s *filesysSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// see notes a record. Of several mounts on one directory the last is the one
-// that programs see.
+// see records a mount. Of several mounts on one directory, programs see the last.
 func (s *filesysSource) see(rec []byte) {
 	on, _ := decode.FSMntonname.Text(rec)
 	if kind, _ := decode.FSFstypename.Text(rec); bottomless[string(kind)] {
@@ -99,7 +98,7 @@ func (s *filesysSource) see(rec []byte) {
 	}
 }
 
-// mounted notes what is mounted there.
+// mounted updates the labels of x, and emits an event if another volume is mounted there.
 func (s *filesysSource) mounted(c *sample.Context, at metric.Stamp, x *filesystem, first bool) {
 	from, _ := decode.FSMntfromname.Text(x.rec)
 	kind, _ := decode.FSFstypename.Text(x.rec)
@@ -127,7 +126,7 @@ func (s *filesysSource) fill(f *sample.Frame, x *filesystem) {
 	row := f.Row(x.in)
 	s.rec.Answer = x.rec
 	s.rows.Fill(f, row, 0, &s.rec)
-	// The same strings again, while nothing else is mounted there.
+	// Pass the same strings again while the mount has not changed.
 	for col, d := range s.rows.Group.Metrics {
 		if d.Type != metric.String {
 			continue

@@ -7,15 +7,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// gpuRows are the metrics of a graphics processor.
+// gpuRows returns the table of graphics processors.
 func gpuRows() *rows.Table {
 	return rows.New("gpu", rows.Select("gpu", "IOKit IOAccelerator"), 0, map[string]rows.Func{
 		"left": func(all, used uint64) (uint64, bool) { return all - used, all >= used },
 	})
 }
 
-// cardMemory is how the rows call what stands at a card, not in the statistics
-// of its graphics processor.
+// cardMemory is the beginning of the rows' words for properties of the card, which are not in
+// the statistics of its graphics processor.
 const cardMemory = "card("
 
 func ofCard(l *rows.Leaf) bool { return strings.HasPrefix(l.Word, cardMemory) }

@@ -20,7 +20,7 @@ type gpuSource struct {
 
 	registry *registry
 	vram     *sys.Key
-	own      bool // the accelerator has memory of its own
+	own      bool // the accelerator has its own memory
 
 	known map[uint64]*gpu // by registry ID
 	round uint64
@@ -97,8 +97,8 @@ func (s *gpuSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// meet finds the instance of an accelerator, or makes it: with the lowest
-// number that none has, for one may have gone while others stay.
+// meet returns the instance of an accelerator, making it if necessary. A new one gets the lowest
+// free number, because one may have gone while others stay.
 func (s *gpuSource) meet(c *sample.Context, at metric.Stamp, x sys.Service, first bool) *metric.Instance {
 	id, err := x.ID()
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *gpuSource) meet(c *sample.Context, at metric.Stamp, x sys.Service, firs
 	return &g.in
 }
 
-// has reports whether a graphics processor that is still there has a number.
+// has reports whether an existing graphics processor has number n.
 func (s *gpuSource) has(n uint64) bool {
 	for _, g := range s.known {
 		if g.in.ID == n && g.seen+1 >= s.round {
@@ -139,15 +139,14 @@ func (s *gpuSource) fill(f *sample.Frame, row int, x sys.Service) {
 	s.rows.Fill(f, row, 0, s)
 }
 
-// ownMemory reports whether the accelerator has memory of its own, as those of
-// Apple silicon have not.
+// ownMemory reports whether the accelerator has its own memory. Those of Apple silicon do not.
 func (s *gpuSource) ownMemory() bool {
 	i := slices.IndexFunc(s.rows.Leaves, func(l rows.Leaf) bool { return l.Word == "vramUsedBytes" })
 	return s.registry.Leaf(i).Miss == metric.Present
 }
 
-// Leaf is an entry of the statistics, or on Intel Macs the size of the memory,
-// which stands at the card that the accelerator is on.
+// Leaf is an entry of the statistics, or on Intel Macs the size of the memory, which is a
+// property of the accelerator's card.
 func (s *gpuSource) Leaf(i int) rows.Value {
 	if !ofCard(&s.rows.Leaves[i]) {
 		return s.registry.Leaf(i)

@@ -7,8 +7,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// unsupported marks the metrics of g that are not marked yet as ones this
-// machine does not have.
+// unsupported marks all metrics of g that are not marked yet as missing on this machine.
 func unsupported(g *metric.Group, why string) {
 	for _, d := range g.Metrics {
 		if d.Unsupported == "" {
@@ -17,7 +16,7 @@ func unsupported(g *metric.Group, why string) {
 	}
 }
 
-// frameOf is the frame that was made from g, or nil.
+// frameOf returns the frame that was made from g, or nil.
 func frameOf(frames []*sample.Frame, g *metric.Group) *sample.Frame {
 	for _, f := range frames {
 		if f.Full() == g {
@@ -27,7 +26,7 @@ func frameOf(frames []*sample.Frame, g *metric.Group) *sample.Frame {
 	return nil
 }
 
-// missAll gives each frame its single row, absent for a reason.
+// missAll gives each frame its single row, with all values absent for a reason.
 func missAll(frames []*sample.Frame, at metric.Stamp, why metric.Reason) {
 	for _, f := range frames {
 		f.Reset(at)
@@ -35,8 +34,8 @@ func missAll(frames []*sample.Frame, at metric.Stamp, why metric.Reason) {
 	}
 }
 
-// sameRound is how close together the readings of one source for different
-// classes must be to share an answer of the kernel's.
+// sameRound is how close together the readings of one source for different classes must be to
+// share an answer of the kernel.
 const sameRound = 100 * time.Millisecond
 
 // reading is when a source last asked the kernel.
@@ -45,8 +44,7 @@ type reading struct {
 	done bool
 }
 
-// due reports whether the kernel is to be asked again, and if so notes the
-// instant.
+// due reports whether to ask the kernel again, and if so records the instant.
 func (r *reading) due(now metric.Stamp) bool {
 	if r.done && now.Cont-r.at.Cont < int64(sameRound) {
 		return false

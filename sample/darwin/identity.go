@@ -2,7 +2,7 @@ package darwin
 
 import "bytes"
 
-// Identity is what this machine and its running system are.
+// Identity describes this machine and its running system.
 type Identity struct {
 	// HardwareUUID identifies the machine for its lifetime.
 	HardwareUUID string
@@ -14,14 +14,13 @@ type Identity struct {
 	Processor    string
 	Cores        int
 	MemoryBytes  uint64
-	// Translated says that this program is built for another processor and
-	// runs through Rosetta.
+	// Translated says that this program was built for another processor and runs through Rosetta.
 	Translated bool
 }
 
-// plistString is the value of a key with a string in a property list in XML.
-// System version files are small, are written by Apple's installer and have
-// no nesting, so this is all the parsing they need.
+// plistString returns the string value of a key in an XML property list. System version files
+// are small, are written by Apple's installer and have no nesting, so this is all the parsing
+// they need.
 func plistString(plist []byte, key string) string {
 	_, rest, ok := bytes.Cut(plist, []byte("<key>"+key+"</key>"))
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Host describes this machine. What cannot be found out is left empty.
+// Host describes this machine. It leaves empty what it cannot find out.
 func Host() Identity {
 	var h Identity
 	for _, x := range []struct {
@@ -42,7 +42,7 @@ func Host() Identity {
 	return h
 }
 
-// Time reads a sysctl that is a struct timeval; one of zero is none.
+// Time reads a sysctl that is a struct timeval; ok is false for a time of zero.
 func Time(name string) (time.Time, bool) {
 	mib, err := sys.Lookup(name)
 	if err != nil {
@@ -57,8 +57,7 @@ func Time(name string) (time.Time, bool) {
 	return time.UnixMicro(int64(us)), ok && us != 0
 }
 
-// HardwareUUID identifies the machine for its lifetime; empty if the registry
-// does not tell.
+// HardwareUUID identifies the machine for its lifetime; empty if the registry does not have it.
 func HardwareUUID() string {
 	key := sys.NewKey("IOPlatformUUID")
 	defer key.Release()
@@ -78,7 +77,7 @@ func HardwareUUID() string {
 	return uuid
 }
 
-// systemVersion is where macOS says what it calls itself.
+// systemVersion is the file with macOS's name and version.
 const systemVersion = "/System/Library/CoreServices/SystemVersion.plist"
 
 const (
@@ -87,8 +86,8 @@ const (
 	colVersion
 )
 
-// identitySource supplies the names of the system that no single sysctl has. They are
-// put together anew when one of the sysctls says something else.
+// identitySource supplies the names of the system that no single sysctl has. It builds them
+// again when one of the sysctls has changed.
 type identitySource struct {
 	group  *metric.Group
 	round  uint64
@@ -123,7 +122,7 @@ func (s *identitySource) Refresh() error {
 	return nil
 }
 
-// look puts the names together that have changed.
+// look builds the names whose parts have changed.
 func (s *identitySource) look() {
 	s.round++
 	if s.build == nil || s.changed(s.build) || s.values[colDistro] == "" {
@@ -142,7 +141,7 @@ func (s *identitySource) look() {
 	}
 }
 
-// changed reports whether a sysctl that can be read says something else.
+// changed reports whether a readable sysctl has changed.
 func (s *identitySource) changed(n *node) bool {
 	before := n.text
 	return n.read(s.round) && n.string() != before
@@ -163,8 +162,8 @@ func (s *identitySource) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// distro is the product's name and version. The file has both; should it be
-// unreadable, the kernel still knows the version.
+// distro is the product's name and version. The file has both; if it is unreadable, the kernel
+// still knows the version.
 func distro() string {
 	plist, err := os.ReadFile(systemVersion)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Rows of interfaces are of the routing socket's list, but for byte counts: those
-// of the interface MIB are whole.
+// Rows of interfaces use the routing socket's list, except for byte counts: only those of the
+// interface MIB are whole.
 const (
 	ifListRows = "NET_RT_IFLIST2 "
 	ifMIBRows  = "IFMIB_IFDATA "
@@ -21,21 +21,21 @@ func interfaceRows(group, indom string) *rows.Table {
 	return rows.New(group, slices.Concat(rows.Select(indom, ifListRows), rows.Select(indom, ifMIBRows)), 0, nil)
 }
 
-// inMIB reports whether a leaf is one of the interface MIB.
+// inMIB reports whether a leaf is read from the interface MIB.
 func inMIB(l *rows.Leaf) bool { return l.Question == "ifmibdata" }
 
 // ifAnswer gives the values of one interface to a table.
 type ifAnswer struct {
 	leaves []ifLeaf
-	cut    bool          // byte counts are those of the list
+	cut    bool          // take byte counts from the list
 	miss   metric.Reason // why there are no byte counts
 	x      *iface
 }
 
 type ifLeaf struct {
 	member rows.Member
-	cut    *decode.Field // the same byte count in the list; nil for what is no byte count
-	// direction and packets say which counter it is of those that may stand.
+	cut    *decode.Field // the same byte count in the list; nil for everything else
+	// direction and packets identify a counter that its driver may stop.
 	direction int
 	packets   bool
 }
@@ -66,14 +66,14 @@ func ifAnswerOf(t *rows.Table, arch string) (a ifAnswer) {
 	return a
 }
 
-// What is counted of each direction.
+// The counters of each direction.
 var (
 	bytesOf   = [directions]*decode.Field{decode.IfBytesIn, decode.IfBytesOut}
 	wholeOf   = [directions]*decode.Field{decode.MibBytesIn, decode.MibBytesOut}
 	packetsOf = [directions]*decode.Field{decode.IfPacketsIn, decode.IfPacketsOut}
 )
 
-// stands reports whether a leaf is a counter that stands still.
+// stands reports whether a leaf is a stopped counter.
 func (x *iface) stands(l *ifLeaf) bool {
 	if l.direction == directions {
 		return false
@@ -98,8 +98,8 @@ func (a *ifAnswer) Leaf(i int) rows.Value {
 	return l.member.Value(a.x.mib[:], badAnswer)
 }
 
-// counter is how a column of t counts: what is a member of 32 bits, or is cut
-// to them, wraps there.
+// counter describes how a column of t counts: a member of 32 bits, or one cut to them, wraps
+// there.
 func (a *ifAnswer) counter(t *rows.Table, col int) *metric.Desc {
 	for _, i := range t.LeavesOf(col) {
 		if l := &a.leaves[i]; l.member.Size == 4 || a.cut && l.cut != nil {
@@ -111,23 +111,23 @@ func (a *ifAnswer) counter(t *rows.Table, col int) *metric.Desc {
 
 const ifmibdataSize = 180
 
-// iface is an interface: what the list says of it, in the round's buffer, and
-// what the MIB said at the latest.
+// iface is an interface: its entry in the list, in the round's buffer, and its latest entry in
+// the MIB.
 type iface struct {
 	in     *metric.Instance
 	index  int32
 	header []byte
 	mib    [ifmibdataSize]byte
-	// loopback traffic never leaves the machine and is no part of the totals.
+	// loopback traffic never leaves the machine and is not in the totals.
 	loopback bool
-	// listed and counted are the rounds in which the list and the MIB had it.
+	// listed and counted are the last rounds in which the list and the MIB had it.
 	listed, counted uint64
 	prev            []uint64 // of the totals
-	rebase          bool     // prev's byte counts are of another source
+	rebase          bool     // prev's byte counts are from another source
 	standing        [directions]standing
 }
 
-// watch takes a reading of both directions; cut is where byte counts are the list's. It
+// watch records a reading of both directions; cut says that byte counts are the list's. It
 // reports whether it is suspicious that nothing was received.
 func (x *iface) watch(cut bool) (suspicious bool) {
 	var bytes, packets [directions]uint64
@@ -139,19 +139,17 @@ func (x *iface) watch(cut bool) (suspicious bool) {
 			bytes[d], _ = wholeOf[d].Uint(x.mib[:])
 		}
 	}
-	// What goes out is not bound to follow what came in.
+	// Outgoing traffic need not follow incoming traffic.
 	x.standing[sent].see(bytes[sent], packets[sent], 0)
 	return x.standing[received].see(bytes[received], packets[received], bytes[sent])
 }
 
-// A runningTotal adds up a counter over things that come and go. What a thing
-// had counted stays in the sum when it leaves: a total must not fall because
-// an interface or a disk was taken away.
+// A runningTotal adds up a counter over things that come and go. The counts of a thing stay in
+// the sum when it leaves: a total must not fall because an interface or a disk was removed.
 type runningTotal struct{ sum uint64 }
 
-// gained adds what one thing counted since its last reading, prev, which
-// becomes cur unless that is a dip; a thing seen for the first time, its prev
-// is 0, brings all it has.
+// gained adds what one thing counted since its last reading, prev, and sets prev to cur unless
+// the counter dipped. A thing seen for the first time, whose prev is 0, adds all it has.
 func (t *runningTotal) gained(prev *uint64, cur uint64, counter *metric.Desc) {
 	_, step := metric.Increase(counter, *prev, cur, 0)
 	switch {
@@ -167,15 +165,15 @@ func (t *runningTotal) gained(prev *uint64, cur uint64, counter *metric.Desc) {
 	*prev = cur
 }
 
-// What totals are made of.
+// The kinds of counters in totals.
 var (
 	counter64 = metric.Desc{Type: metric.U64}
 	counter32 = metric.Desc{Type: metric.U64, Width: 32}
 )
 
-// turned is why there are no byte counts for a while after they began to come
-// from elsewhere: whole counts are no continuation of cut ones. turnRounds is
-// how many readings that takes; after so many a reader takes no rate across.
+// turned is why there are no byte counts for a while after their source changed: whole counts do
+// not continue cut ones. turnRounds is how many readings that takes; after so many a reader of
+// the archive computes no rate across.
 var turned = metric.ReasonFor("byte counts now come from another list of the kernel's")
 
 const turnRounds = 6

@@ -14,8 +14,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// The routing socket's list of interfaces, and the interface MIB of all of them
-// at once.
+// The routing socket's list of interfaces, and the interface MIB of all interfaces at once.
 var (
 	ifListMIB = sys.MIB{4, 17, 0, 0, 6, 0}
 	ifAllMIB  = sys.MIB{4, 18, 0, 3, 0, 1}
@@ -31,22 +30,22 @@ const (
 	cutTo32
 )
 
-// interfaceSource reads the list of interfaces for everything but the byte
-// counts, which come from the interface MIB.
+// interfaceSource reads the list of interfaces for everything but the byte counts, which come
+// from the interface MIB.
 type interfaceSource struct {
 	each, all *rows.Table
 	one       ifAnswer // for each
-	part      ifAnswer // for what the totals are made of
+	part      ifAnswer // for the parts of the totals
 	totals    *rows.Table
 	from      int // where byte counts come from
-	turning   int // readings without byte counts, after from changed
+	turning   int // remaining readings without byte counts, after from changed
 
 	last       reading
-	err        error // why there is nothing at all
+	err        error // why there are no values at all
 	round      uint64
 	known      map[string]*iface
 	order      []*iface       // this round's, in the list's order
-	total      []runningTotal // of what the totals are made of
+	total      []runningTotal // of the parts of the totals
 	nextID     uint64
 	list, mibs []byte
 	badBytes   metric.Reason // why byte counts are absent this round
@@ -87,7 +86,7 @@ func (s *interfaceSource) Refresh() error {
 	return nil
 }
 
-// turnTo takes byte counts from another source from now on.
+// turnTo switches byte counts to another source.
 func (s *interfaceSource) turnTo(from int) {
 	s.from = from
 	if s.round == 0 {
@@ -99,7 +98,7 @@ func (s *interfaceSource) turnTo(from int) {
 	}
 }
 
-// bestSource tries the ways to byte counts that are not cut.
+// bestSource tries the ways to get byte counts that are not cut.
 func (s *interfaceSource) bestSource() int {
 	if data, _, errno := sys.SysctlList(ifAllMIB, nil); errno == 0 && len(data) >= ifmibdataSize && len(data)%ifmibdataSize == 0 {
 		return exactAll
@@ -157,7 +156,7 @@ func (s *interfaceSource) readAll(c *sample.Context, at metric.Stamp) error {
 	return nil
 }
 
-// take notes an interface of the list.
+// take records an interface of the list.
 func (s *interfaceSource) take(c *sample.Context, at metric.Stamp, i decode.Interface, first bool) {
 	index, _ := decode.IfIndex.Uint(i.Header)
 	x := s.known[string(i.Name)]
@@ -225,12 +224,12 @@ func (x *iface) count(ifmibdata []byte, round uint64) {
 	x.counted = round
 }
 
-// gone reports whether an interface was in the list and no longer in the MIB.
+// gone reports whether an interface is missing from the list or, if that was read, from the MIB.
 func (s *interfaceSource) gone(x *iface) bool {
 	return x.listed != s.round || s.badBytes == metric.Present && x.counted != s.round
 }
 
-// forget drops interfaces that are no more.
+// forget drops interfaces that are gone.
 func (s *interfaceSource) forget(c *sample.Context, at metric.Stamp) {
 	for name, x := range s.known {
 		if !s.gone(x) {
@@ -241,7 +240,7 @@ func (s *interfaceSource) forget(c *sample.Context, at metric.Stamp) {
 	}
 }
 
-// watch finds out which interfaces have stopped counting, and tells of it.
+// watch finds out which interfaces have stopped counting, and emits events about them.
 func (s *interfaceSource) watch(c *sample.Context, at metric.Stamp) {
 	if s.badBytes != metric.Present {
 		return
@@ -276,7 +275,7 @@ func (s *interfaceSource) watch(c *sample.Context, at metric.Stamp) {
 	}
 }
 
-// received is how many packets the protocols have received, through any interface.
+// received returns how many packets the protocols have received, through any interface.
 func (s *interfaceSource) received() (n uint64, ok bool) {
 	if s.ip == nil || s.ip6 == nil || !s.ip.read(s.round) || !s.ip6.read(s.round) {
 		return 0, false
@@ -300,7 +299,7 @@ func tellStanding(c *sample.Context, at metric.Stamp, x *iface, direction int, b
 	c.Emit(metric.Event{At: at, Kind: metric.EventDevice, Text: "network interface " + x.in.Name + verb + what, Indom: "interface", Key: x.in.Key})
 }
 
-// addUp carries what each interface counted into the totals.
+// addUp adds what each interface counted to the totals.
 func (s *interfaceSource) addUp() {
 	s.one.cut, s.part.cut, s.part.miss = s.from == cutTo32, s.from == cutTo32, s.badBytes
 	clear(s.absent)

@@ -7,11 +7,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// uptimeWord is the clock that the rows call mach_continuous_time: nanoseconds
-// here, sleep included, as people mean the time since the machine was started.
+// uptimeWord is the clock that the rows call mach_continuous_time. Here it is in nanoseconds and
+// includes sleep, as people expect of the time since the machine was started.
 const uptimeWord = "continuous_time"
 
-// kernelRows are the live counts of the default processor set, and the uptime.
+// kernelRows returns the table of the default processor set's live counts and the uptime.
 func kernelRows() *rows.Table {
 	return rows.New("kernel", slices.Concat(
 		rows.Select(metric.NoIndom, "processor_set_statistics PROCESSOR_SET_LOAD_INFO "),
@@ -21,7 +21,7 @@ func kernelRows() *rows.Table {
 // counted reports whether a leaf is one of the counts.
 func counted(l *rows.Leaf) bool { return l.Word != uptimeWord }
 
-// loads is what the kernel says of its processes, and its clock.
+// loads holds the kernel's counts of processes and threads, and its clock.
 type loads struct {
 	rows.Struct
 	uptime int64

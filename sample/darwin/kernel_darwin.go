@@ -12,14 +12,14 @@ import (
 
 const processorSetLoadInfo = 4
 
-// kernelSource supplies the live numbers of processes and threads. The sysctls
-// with the tempting names (kern.num_tasks, kern.num_threads) are limits; the
-// default processor set has the counts, for any caller.
+// kernelSource supplies the live numbers of processes and threads. The sysctls with the tempting
+// names (kern.num_tasks, kern.num_threads) are limits; the default processor set has the counts,
+// for any caller.
 type kernelSource struct {
 	host  sys.Host
 	set   sys.ProcessorSet
 	rows  *rows.Table
-	words [4]uint32 // all that processor_set_load_info has
+	words [4]uint32 // the whole processor_set_load_info
 	loads loads
 }
 

@@ -8,15 +8,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// others reports whether a source that is opened anew finds other metrics than
-// one that has been open for a while.
+// others reports whether a freshly opened source finds other metrics than one that has been open
+// for a while.
 func others(s, fresh sample.Source) bool {
 	defer fresh.Close()
 	return fresh.Refresh() == nil && !slices.EqualFunc(s.Groups(), fresh.Groups(), (*metric.Group).Same)
 }
 
-// These are sample.Lookers: what they need may match, load or be put in while
-// the recorder runs.
+// These sources are sample.Lookers: what they need may match, load or be plugged in while the
+// recorder runs.
 
 func (s *batterySource) Look() bool   { return others(s, newBatterySource()) }
 func (s *gpuSource) Look() bool       { return others(s, newGPUSource()) }
@@ -29,13 +29,13 @@ func (s *nfsSource) Look() bool       { return others(s, newNFSSource()) }
 func (s *kernelSource) Look() bool    { return others(s, newKernelSource()) }
 func (s *identitySource) Look() bool  { return others(s, newIdentitySource()) }
 
-// walkEvery is how many looks there are to a walk over the kernel's whole tree,
-// which takes as many calls as the tree has names.
+// walkEvery is the number of looks per walk over the kernel's whole tree, which takes as many
+// calls as the tree has names.
 const walkEvery = 10
 
-// Look sees names of the catalogue that were lacking and can be resolved now,
-// those that have begun to move, and at times other names that the kernel's
-// tree has or had besides.
+// Look finds names of the catalog that were lacking and can be resolved now, and names whose
+// values have begun to change. At times it also finds that other names of the kernel's tree came
+// or went.
 func (s *sysctlSource) Look() bool {
 	for name, n := range s.nodes {
 		if n == nil && resolve(name) != nil {

@@ -78,7 +78,7 @@ func (n *nfs) Refresh() error {
 			label, nth, ok := strings.Cut(rest[j], " value ")
 			field, err := strconv.Atoi(nth)
 			if !ok || err != nil || field < 1 || field > len(s.nums) {
-				continue // the sums, which stand in the group already
+				continue // the sums, which are in the group already
 			}
 			s.uses = append(s.uses, nfsUse{len(n.total.Metrics), label, field - 1})
 			n.total.Metrics = append(n.total.Metrics, d)

@@ -89,7 +89,7 @@ func countUtmp(data []byte, size int) (n logins) {
 		user, _, _ = bytes.Cut(user, zero)
 		kind := binary.NativeEndian.Uint16(data)
 		if kind == 0 {
-			continue // a slot that is free
+			continue // a free slot
 		}
 		if kind == userProcess {
 			if len(user) == 0 {

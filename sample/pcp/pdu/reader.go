@@ -70,7 +70,7 @@ func (r *Reader) Next() (from int32, m Message, err error) {
 	}
 	from, m, err = Parse(b)
 	if cap(r.buf) > keep {
-		r.buf = nil // it may be long until the next
+		r.buf = nil // the next message may be long in coming
 	}
 	return from, m, err
 }
