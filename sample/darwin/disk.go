@@ -49,7 +49,7 @@ type diskReading struct {
 
 func (r *diskReading) Leaf(i int) rows.Value { return r.values[r.of[i]] }
 
-// diskTotal is a sum over all disks, of what is known of it.
+// diskTotal is a sum over all disks, as far as their drivers report it.
 type diskTotal struct {
 	runningTotal
 	told bool // some disk has reported it

@@ -8,13 +8,12 @@ import (
 	"tachograph/sample/metric"
 )
 
-// memoryRows are the metrics from vm_statistics64.
+// memoryRows returns the table of the metrics from vm_statistics64.
 func memoryRows() *rows.Table {
 	return rows.New("vmstat", rows.Select(metric.NoIndom, "host_statistics64 HOST_VM_INFO64 "), 0, nil)
 }
 
-// pages is an answer, and the size of the pages that it counts: of some metrics
-// the row multiplies by it.
+// pages is an answer and the page size. The rows of some metrics multiply by it.
 type pages struct {
 	rows.Struct
 	size uint64
@@ -31,8 +30,8 @@ func (p *pages) Leaf(i int) rows.Value {
 	return p.Struct.Leaf(i)
 }
 
-// olderThan reports whether an answer was given before another: whether a
-// counter in it is behind.
+// olderThan reports whether an answer was given before another: whether one of its counters is
+// behind.
 func olderThan(answer, other []byte) bool {
 	for _, f := range []*decode.Field{decode.VMFaults, decode.VMZeroFillCount, decode.VMPageins, decode.VMCowFaults} {
 		a, ok := f.Uint(answer)
@@ -44,20 +43,19 @@ func olderThan(answer, other []byte) bool {
 	return false
 }
 
-// An answer of host_statistics64 may be repeated for as long as this.
+// repeatWindow is how long the kernel may repeat an answer of host_statistics64.
 const repeatWindow = time.Second
 
-// freshness tells repeated answers from fresh ones.
+// freshness distinguishes repeated answers from fresh ones.
 type freshness struct {
 	answer []byte
-	since  int64 // continuous clock when these bytes were seen at the latest
+	since  int64 // continuous clock when these bytes were first received
 }
 
-// stale reports whether answer, asked for and received at two instants of the
-// continuous clock, may be an older answer of the kernel's. A kernel that is
-// asked too often repeats the last answer of the current window. So the same
-// bytes within one window say nothing, while the same bytes after a whole
-// window are a machine that stands still.
+// stale reports whether answer, asked for and received at two instants of the continuous clock,
+// may be an older answer of the kernel. A kernel that is asked too often repeats the last answer
+// of the current window. So the same bytes within one window prove nothing, while the same bytes
+// after a whole window mean that nothing changed.
 func (r *freshness) stale(answer []byte, asked, received int64) bool {
 	if string(r.answer) == string(answer) {
 		return asked-r.since < int64(repeatWindow)
@@ -67,9 +65,8 @@ func (r *freshness) stale(answer []byte, asked, received int64) bool {
 	return false
 }
 
-// truePageSize corrects a page size by what the memory holds: a program that
-// runs translated on Apple silicon is told 4096 while the kernel counts pages
-// of 16384.
+// truePageSize corrects a page size by the size of the memory: on Apple silicon a translated
+// program gets 4096 while the kernel counts pages of 16384.
 func truePageSize(told, pages, memory uint64) uint64 {
 	const apple = 16384
 	near := func(size uint64) bool { return pages*size <= memory && pages*size >= memory-memory/4 }

@@ -12,10 +12,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// hostVMInfo64 is the flavour of host statistics about memory. Its first
-// revision has 24 words. What the catalogue knows of stands in the first 38, which
-// every kernel since macOS 10.9 has; macOS 26 logs each call that asks for more than
-// its kernel has. Mach's interface passes on 256 at most.
+// hostVMInfo64 is the flavour of host statistics about memory. Its first revision has 24 words.
+// The catalog's metrics are in the first 38, which every kernel since macOS 10.9 has; macOS 26
+// logs each call that asks for more than its kernel has. Mach's interface returns 256 at most.
 const (
 	hostVMInfo64 = 4
 	vmFirstWords = 24
@@ -23,25 +22,25 @@ const (
 	vmMostWords  = 256
 )
 
-// memorySource asks host_statistics64 for both revisions of the struct, once a
-// round each. The kernel keeps a budget of fresh answers per revision, which
-// all programs share, and almost all of them ask for the newest. The first
-// revision, which hardly anybody asks for, tells whether the newest was fresh.
+// memorySource asks host_statistics64 for both revisions of the struct, each once a round. The
+// kernel keeps a budget of fresh answers per revision, which all programs share, and almost all
+// programs ask for the newest. The first revision, which hardly any program asks for, shows
+// whether the newest was fresh.
 //
-// A kernel that repeats its newest revision whatever was asked for (macOS 27)
-// refuses what is shorter and says how long it is. From then on it is asked for that,
-// and for nothing else, as its first revision has no budget of its own.
+// A kernel that repeats its newest revision whatever the request (macOS 27) refuses shorter
+// requests and says how long the revision is. From then on the source asks only for that,
+// because the first revision has no budget of its own there.
 type memorySource struct {
 	host sys.Host
 	rows *rows.Table
 
 	words  []uint32
-	told   int // how many words the kernel has said that it repeats; 0 while it has not
+	told   int // length in words of the revision that the kernel repeats, once it has said so; else 0
 	first  []byte
 	pages  pages
 	last   reading
-	newAt  metric.Stamp  // when what is in pages was new; none if the kernel repeats something else
-	reason metric.Reason // why there is nothing
+	newAt  metric.Stamp  // when the content of pages was new; zero if the kernel repeats something else
+	reason metric.Reason // why there are no values
 	fresh  freshness
 }
 
@@ -115,8 +114,8 @@ func (s *memorySource) ask(now metric.Stamp) {
 	}
 }
 
-// statistics asks for the newest revision that has no more than so many words, or for
-// what the kernel has told that it repeats.
+// statistics asks for the newest revision that has at most so many words, or for the revision
+// that the kernel has said it repeats.
 func (s *memorySource) statistics(most int) ([]uint32, error) {
 	if s.told > 0 {
 		most = s.told

@@ -14,11 +14,10 @@ var nfs3Procedures = [decode.NFS3Procs]string{
 	"readdir", "readdir+", "statfs", "fsinfo", "pathconf", "commit", "noop",
 }
 
-// nfsRows are the metrics of the client or the server: those of it as a whole,
-// and those of each procedure. Of the buffer cache the kernel counts what was
-// looked up and what then had to be fetched. What was fetched was missed, the
-// rest was hit; PCP has the two the other way round. A server's faults are its
-// own errors; PCP repeats the failed replies.
+// nfsRows returns the tables of the client or the server: of its own metrics, and of those of
+// each procedure. For the buffer cache the kernel counts lookups and subsequent fetches. A fetch
+// is a miss, the other lookups are hits; PCP has the two the other way round. A server's faults
+// are its own errors; PCP repeats the failed replies.
 func nfsRows(side string) (one, each *rows.Table) {
 	group, prefix := "nfs "+side, "vfs.nfs "+side+" "
 	return rows.New(group, rows.Select(metric.NoIndom, prefix), 0, nil),

@@ -10,15 +10,13 @@ import (
 	"tachograph/sample/metric"
 )
 
-// The NFS nodes below its file system's number: the client's statistics and
-// the server's.
+// The nodes of NFS below its file system's number: the client's statistics and the server's.
 const (
 	nfsClientStats = 1
 	nfsServerStats = 2
 )
 
-// nfsSide is the client or the server: what there is of it as a whole, and of
-// each procedure.
+// nfsSide is the client or the server: its own metrics, and those of each procedure.
 type nfsSide struct {
 	side   string
 	size   int // of the answer
@@ -77,7 +75,7 @@ func (x *nfsSide) lack(why string) {
 	unsupported(x.rows[1].Group, why)
 }
 
-// find looks for the statistics; an answer of another size is something else.
+// find looks for the statistics; an answer of another size is a different struct.
 func (x *nfsSide) find(number, which int32, why string) {
 	mib := sys.MIB{3, number, which}
 	if size, errno := sys.Sysctl(mib, nil); errno != 0 || size != x.size {

@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// reasonFor is why a value is absent after call failed with err. The text of
-// an error is kept as it is: it names the call, and there are few of them.
+// reasonFor returns why a value is absent after a call failed with err. The text of an error is
+// kept as it is: it names the call, and there are few texts.
 func reasonFor(err error) metric.Reason {
 	switch {
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):

@@ -9,19 +9,19 @@ import (
 	"tachograph/sample/metric"
 )
 
-// registry answers for the rows of one class of the I/O registry, "IOKit Class:
-// key" and "IOKit Class/Dictionary: key": the words of their formulas are keys
-// of a service, or of the dictionary that is one of its properties.
+// registry supplies the values for the rows of one class of the I/O registry, "IOKit Class: key"
+// and "IOKit Class/Dictionary: key". The words of their formulas are keys of a service, or of
+// the dictionary that is one of its properties.
 type registry struct {
 	keys    []*sys.Key // of the leaves; nil for the source's own words
-	inner   []bool     // the key is one of the dictionary
+	inner   []bool     // the key is in the dictionary
 	dict    *sys.Key
 	service sys.Service
 	entries sys.Value // of the dictionary
 }
 
-// newRegistry makes the keys of some leaves, but for the words that begin with
-// one of own. All that are in a dictionary are in the same.
+// newRegistry makes the keys of some leaves, except for words that begin with one of own. All
+// leaves in a dictionary must be in the same one.
 func newRegistry(leaves []rows.Leaf, own ...string) *registry {
 	r := &registry{keys: make([]*sys.Key, len(leaves)), inner: make([]bool, len(leaves))}
 	for i, l := range leaves {
@@ -44,7 +44,7 @@ func (r *registry) close() {
 	}
 }
 
-// ask begins to answer for a service, until done.
+// ask selects the service to read, until done.
 func (r *registry) ask(x sys.Service) {
 	r.service = x
 	if r.dict != nil {
@@ -57,7 +57,7 @@ func (r *registry) done() {
 	r.entries = sys.Value{}
 }
 
-// Leaf is a number; one that is not there is not supported by its driver.
+// Leaf is a number; a missing number is one that the driver does not support.
 func (r *registry) Leaf(i int) rows.Value {
 	k := r.keys[i]
 	if k == nil {

@@ -21,8 +21,8 @@ const (
 	colSelfPlatform
 )
 
-// Memory is what this program holds of the machine's and what it has reserved,
-// in bytes; 0 if the kernel does not tell.
+// Memory returns the resident and virtual memory of this program, in bytes; 0 if the kernel does
+// not report it.
 func Memory() (resident, virtual int64) {
 	var words [12]uint32
 	var b [4 * len(words)]byte
@@ -36,8 +36,8 @@ func Memory() (resident, virtual int64) {
 	return int64(r), int64(v)
 }
 
-// selfSource is what the recorder costs its own host. The times are those of
-// all its threads, living or not, which getrusage has and task_info has not.
+// selfSource is the source of what the recorder costs its own host. The times include all its
+// threads, living or not, which getrusage has and task_info does not.
 type selfSource struct {
 	group  *metric.Group
 	began  metric.Stamp

@@ -8,9 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// generations are the keys of the sensors in the cores of the M1, the M2 and so
-// on: a key that stands for a core in one generation is something else, or a
-// placeholder, in another.
+// generations are the keys of the sensors in the cores of the M1, the M2 and so on: the key of a
+// core's sensor in one generation is something else, or a placeholder, in another.
 var generations = []struct{ cpu, graphics []string }{
 	{[]string{"Tp01", "Tp05", "Tp0D", "Tp0H", "Tp0L", "Tp0P", "Tp0X", "Tp0b"}, []string{"Tg05", "Tg0D", "Tg0L", "Tg0T"}},
 	{[]string{"Tp01", "Tp05", "Tp09", "Tp0D", "Tp0X", "Tp0b", "Tp0f", "Tp0j"}, []string{"Tg0f", "Tg0j"}},
@@ -19,12 +18,11 @@ var generations = []struct{ cpu, graphics []string }{
 	{[]string{"Tp00", "Tp04", "Tp08", "Tp0C", "Tp0G", "Tp0K", "Tp0O", "Tp0R"}, []string{"Tg0U", "Tg0X", "Tg0d", "Tg0g", "Tg0j", "Tg1Y", "Tg1c", "Tg1g"}},
 }
 
-// appleSilicon begins the names of Apple's own processors.
+// appleSilicon is the beginning of the names of Apple's own processors.
 const appleSilicon = "Apple "
 
-// family finds the keys for a processor that calls itself brand ("Apple M3 Pro"). Of a
-// family that nobody has told us the keys of, all are unknown: the same key may be
-// another sensor's there.
+// family returns the keys for a processor that calls itself brand ("Apple M3 Pro"). For a family
+// whose keys we do not know it returns none: the same key may belong to another sensor there.
 func family(brand string) (cpu, graphics []string) {
 	name, ok := strings.CutPrefix(brand, appleSilicon+"M")
 	digits, _, _ := strings.Cut(name, " ")
@@ -36,21 +34,20 @@ func family(brand string) (cpu, graphics []string) {
 	return g.cpu, g.graphics
 }
 
-// smcPrefix begins the rows of the System Management Controller, which name the
-// keys that differ between models; the first that this Mac has is taken. Where a row
-// has a sensor in a core, Apple silicon is asked for the keys of its family only, and
-// Intel's processors for the others.
+// smcPrefix is the beginning of the rows of the System Management Controller. They list the keys
+// that differ between models; the first that this Mac has is used. For a row about a sensor in a
+// core, Apple silicon uses only the keys of its family, and Intel's processors the other keys.
 const smcPrefix = "SMC key "
 
 func smcRows(indom string) []rows.Row { return rows.Select(indom, smcPrefix) }
 
-// ofCore and ofGraphics are the words of rows that stand for the keys of a family of processors.
+// ofCore and ofGraphics are the words in rows for the keys of a family of processors.
 const (
 	ofCore     = "<core>"
 	ofGraphics = "<graphics>"
 )
 
-// smcKeys are the keys of a row on a Mac with a processor of that brand.
+// smcKeys returns the keys of a row on a Mac with a processor of that brand.
 func smcKeys(r rows.Row, brand string) []string {
 	word, others, _ := strings.Cut(r.Formula, " or ")
 	cpu, graphics := family(brand)
@@ -65,9 +62,9 @@ func smcKeys(r rows.Row, brand string) []string {
 	return graphics
 }
 
-// sane reports whether a sensor of a row may say so. Keys of temperatures begin with T,
-// and a processor that works is warm. Where a model has such a key without the sensor,
-// it is zero, or a constant near that.
+// sane reports whether v is possible for a sensor of a row. Keys of temperatures begin with T,
+// and a processor that works is warm. Where a model has such a key without the sensor, it is
+// zero, or a constant near zero.
 func sane(r rows.Row, v float64) bool {
 	switch r.Formula[0] {
 	case '<':
@@ -78,14 +75,14 @@ func sane(r rows.Row, v float64) bool {
 	return true
 }
 
-// fansKey counts the fans; maxFans is as many as a key of four characters can
+// fansKey is the key for the number of fans; maxFans is as many as a key of four characters can
 // number.
 const (
 	fansKey = "FNum"
 	maxFans = 10
 )
 
-// fanKeys are the keys of a row for one of the fans.
+// fanKeys returns the keys of a row for one of the fans.
 func fanKeys(r rows.Row, fan int) []string {
 	return strings.Split(strings.ReplaceAll(r.Formula, "<n>", strconv.Itoa(fan)), " or ")
 }

@@ -11,10 +11,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// smcSelector is the driver's method that takes requests.
+// smcSelector is the driver's method for requests.
 const smcSelector = 2
 
-// smcKey is a key that this Mac has: its size and encoding are asked for once.
+// smcKey is a key that this Mac has. Its size and encoding are read once.
 type smcKey struct {
 	name     string
 	size     uint32
@@ -30,7 +30,7 @@ type smcSource struct {
 	open      bool
 	conn      sys.Connection
 	in, out   [decode.SMCSize]byte
-	keys      []*smcKey   // parallel to the temperatures; nil for what is lacking
+	keys      []*smcKey   // parallel to the temperatures; nil for lacking ones
 	fanKeys   [][]*smcKey // per fan, parallel to the fans' metrics
 	instances []*metric.Instance
 }
@@ -130,8 +130,8 @@ func (s *smcSource) findFans(rs []rows.Row) {
 	}
 }
 
-// first is the first of some keys that the SMC has and that is good, else the first that
-// it has, or nil.
+// first returns the first of some keys that the SMC has and that is good, else the first that it
+// has, or nil.
 func (s *smcSource) first(names []string, good func(*smcKey) bool) (first *smcKey) {
 	for _, name := range names {
 		k := s.find(name)
@@ -146,7 +146,7 @@ func (s *smcSource) first(names []string, good func(*smcKey) bool) (first *smcKe
 	return first
 }
 
-// find asks whether the SMC has a key that we can decode.
+// find returns a key if the SMC has it and we can decode it, else nil.
 func (s *smcSource) find(name string) *smcKey {
 	decode.SMCRequest(s.in[:], name, decode.SMCInfo, 0)
 	if s.conn.Call(smcSelector, s.in[:], s.out[:]) != nil || s.out[decode.SMCResult.Off] != 0 {

@@ -7,9 +7,9 @@ import (
 	"tachograph/sample"
 )
 
-// Sources opens the sources of all system-wide metrics. Each has found out
-// what this Mac has; what it lacks is marked and not read until a Refresh finds
-// it. Those that may find more later are sample.Lookers.
+// Sources opens the sources of all system-wide metrics. Each has found out what this Mac has;
+// metrics that it lacks are marked and not read until a Refresh finds them. Sources that may
+// find more later are sample.Lookers.
 func Sources() ([]sample.Source, error) {
 	all := []sample.Source{
 		newMemorySource(),

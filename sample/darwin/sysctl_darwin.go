@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// sysctlSource supplies everything that one sysctl answers: the metrics that
-// are computed from an answer, and the whole tree under its own names.
+// sysctlSource supplies everything that a single sysctl answers: metrics computed from an
+// answer, and the whole tree under its own names.
 type sysctlSource struct {
 	round uint64
 	looks int // since the last Refresh
@@ -20,17 +20,17 @@ type sysctlSource struct {
 	tree  tree
 }
 
-// sysctlSet is a table, and what answers for each of its leaves.
+// sysctlSet is a table, with the sysctl behind each of its leaves.
 type sysctlSet struct {
 	*rows.Table
-	instances []*metric.Instance // nil for the domain with one value
+	instances []*metric.Instance // nil for metrics without instances
 	leaves    []sysctlLeaf
 	nodes     []*node // of the leaves; nil where the kernel lacks the name
 	texts     []textColumn
 	round     uint64
 }
 
-// textColumn is a metric that is a text, the whole answer.
+// textColumn is a metric whose value is the whole answer as text.
 type textColumn struct {
 	feed
 	col int
@@ -64,7 +64,7 @@ func (s *sysctlSource) Refresh() error {
 
 func (s *sysctlSource) Close() error { return nil }
 
-// add makes a set of a table.
+// add makes a set from a table.
 func (s *sysctlSource) add(t *rows.Table, instances []*metric.Instance) {
 	set := &sysctlSet{Table: t, instances: instances, leaves: sysctlLeaves(t, runtime.GOARCH)}
 	for i, l := range set.leaves {
@@ -75,7 +75,7 @@ func (s *sysctlSource) add(t *rows.Table, instances []*metric.Instance) {
 		}
 	}
 	for col, d := range t.Group.Metrics {
-		// A number that is scaled down fits, however wide the kernel's is.
+		// A number that is scaled down fits, even if the kernel's is wide.
 		scaled := strings.Contains(d.Source, " / ")
 		for _, i := range t.LeavesOf(col) {
 			switch n := set.nodes[i]; {
@@ -89,8 +89,8 @@ func (s *sysctlSource) add(t *rows.Table, instances []*metric.Instance) {
 	s.sets = append(s.sets, set)
 }
 
-// widen gives a metric the room of the kernel's number, which has grown since
-// the catalogue's row was written.
+// widen makes a metric's type as wide as the kernel's number, which has grown since the
+// catalog's row was written.
 func widen(d *metric.Desc) {
 	switch d.Type {
 	case metric.I32:
@@ -100,7 +100,7 @@ func widen(d *metric.Desc) {
 	}
 }
 
-// node resolves a name, once; nil if the kernel does not have it.
+// node resolves a name, once; it returns nil if the kernel does not have the name.
 func (s *sysctlSource) node(name string) *node {
 	if n, ok := s.nodes[name]; ok {
 		return n
@@ -153,7 +153,7 @@ func (s *sysctlSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// Leaf asks the kernel, once a round.
+// Leaf reads a leaf's sysctl, once a round.
 func (set *sysctlSet) Leaf(i int) rows.Value {
 	n := set.nodes[i]
 	if !n.read(set.round) {

@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// node is one sysctl: resolved once, read at most once a round, whatever
-// number of metrics it feeds.
+// node is one sysctl. It is resolved once and read at most once a round, however many metrics it
+// feeds.
 type node struct {
 	name string
 	mib  sys.MIB
@@ -21,25 +21,24 @@ type node struct {
 	errno  syscall.Errno
 	reason metric.Reason // for errno
 
-	// last is the answer before this one, kept only where it matters whether
-	// it moves.
+	// last is the previous answer, kept only where it matters whether the value changes.
 	last  []byte
 	watch bool
 	moved bool
 
-	text string // the answer as a string, while it stands still
+	text string // the answer as a string, kept while it does not change
 }
 
-// newNode makes a node with room for an answer of size bytes, and for a longer
-// one should it be a string that grows.
+// newNode makes a node with room for an answer of size bytes, and a little more in case it is a
+// string that grows.
 func newNode(name string, mib sys.MIB, size int) *node {
 	return &node{name: name, mib: mib, size: size, buf: make([]byte, max(size, 8)+8)}
 }
 
-// wide reports whether the answer is a number of 64 bits, if it is one.
+// wide reports whether the answer, if it is a number, has 64 bits.
 func (n *node) wide() bool { return n != nil && n.size == 8 }
 
-// read makes sure that the answer is this round's.
+// read makes sure that the answer is from this round.
 func (n *node) read(round uint64) bool {
 	if n.round == round {
 		return n.errno == 0
@@ -65,7 +64,7 @@ func (n *node) read(round uint64) bool {
 	return true
 }
 
-// string is the answer as text; the same string again while it stands still.
+// string returns the answer as text, and the same string again while that does not change.
 func (n *node) string() string {
 	b := n.answer
 	if i := bytes.IndexByte(b, 0); i >= 0 {

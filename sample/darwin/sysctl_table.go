@@ -9,9 +9,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// scalarRows are the metrics that go by another name than their sysctl, or come
-// from a part of its answer. Those that go by its name stand in the tree;
-// those that need more than reading have sources of their own.
+// scalarRows returns the table of metrics whose name differs from their sysctl's, or that are a
+// part of its answer. Metrics with the sysctl's name are in the tree; those that need more than
+// reading have sources of their own.
 func scalarRows() *rows.Table {
 	rs := rows.Select(metric.NoIndom, "sysctl ")
 	return rows.New("sysctl", slices.DeleteFunc(rs, func(r rows.Row) bool {
@@ -20,8 +20,8 @@ func scalarRows() *rows.Table {
 	}), 0, nil)
 }
 
-// A domain is an instance domain whose members are always the same, and where
-// its metrics come from.
+// A domain is an instance domain with fixed members, and the beginning of the names of its
+// metrics' sysctls.
 type domain struct {
 	group, indom, sysctls string
 	instances             []string
@@ -34,7 +34,7 @@ var domains = []domain{
 	{"cache levels", "cache level", "hw.cache", []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}},
 }
 
-// rows are the metrics of the domain: those from the sysctls that begin so.
+// rows returns the table of the domain's metrics.
 func (d *domain) rows() *rows.Table {
 	rs := rows.Select(d.indom, "sysctl ")
 	return rows.New(d.group, slices.DeleteFunc(rs, func(r rows.Row) bool {
@@ -42,21 +42,21 @@ func (d *domain) rows() *rows.Table {
 	}), len(d.instances), nil)
 }
 
-// sysctlOf is the name in a question that ends with the name of a struct.
+// sysctlOf returns the sysctl's name in a question that ends with the name of a struct.
 func sysctlOf(question string) string {
 	name, _, _ := strings.Cut(question, " ")
 	return name
 }
 
-// ownName reports whether a row of the catalogue is a sysctl by its own name.
+// ownName reports whether a row of the catalog is a sysctl under its own name.
 func ownName(d *metric.Desc) bool { return d.Source == "sysctl "+d.Name }
 
-// sysctlLeaf is where the value of a leaf is: in a struct, the answer to its
-// question, or in an answer that is a number.
+// sysctlLeaf locates the value of a leaf: a member of the struct that answers its question, or
+// an answer that is a number.
 type sysctlLeaf struct {
 	name   string
 	member rows.Member // its Field is nil for a number
-	typ    metric.Type // whose sign a number has
+	typ    metric.Type // decides whether a number has a sign
 }
 
 func sysctlLeaves(t *rows.Table, arch string) []sysctlLeaf {
@@ -76,7 +76,7 @@ func sysctlLeaves(t *rows.Table, arch string) []sysctlLeaf {
 	return leaves
 }
 
-// value is the leaf in an answer.
+// value returns the leaf's value from an answer.
 func (l *sysctlLeaf) value(answer []byte) rows.Value {
 	if l.member.Field != nil {
 		return l.member.Value(answer, badAnswer)
@@ -87,6 +87,5 @@ func (l *sysctlLeaf) value(answer []byte) rows.Value {
 	return rows.Value{Miss: badAnswer}
 }
 
-// badAnswer is why a value is absent whose sysctl answered in an unexpected
-// length.
+// badAnswer is the reason for a value whose sysctl answered with an unexpected length.
 var badAnswer = metric.ReasonFor("the kernel's answer does not have the expected length")

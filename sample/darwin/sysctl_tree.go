@@ -9,10 +9,9 @@ const longestText = 1024
 // omission is a part of the sysctl tree that is not recorded, and why.
 type omission struct{ prefix, reason string }
 
-// omissions lists what the walk over the tree leaves out: names that give
-// another answer on every reading without telling anything about the machine,
-// secrets, and hooks that do something when they are read. A prefix that ends
-// in a dot stands for all names below it.
+// omissions lists what the walk over the tree leaves out: names that give another answer on
+// every reading without saying anything about the machine, secrets, and hooks that do something
+// when they are read. A prefix that ends in a dot matches all names below it.
 var omissions = []omission{
 	{"kern.procname", "names the process that asks"},
 	{"kern.threadname", "names the thread that asks"},
@@ -26,7 +25,7 @@ var omissions = []omission{
 	{"sysctl.", "describes the process that asks, or the tree itself"},
 }
 
-// omitted is why a name is left out, or empty.
+// omitted returns why a name is left out, or "".
 func omitted(name string) string {
 	for _, o := range omissions {
 		if name == o.prefix || strings.HasSuffix(o.prefix, ".") && strings.HasPrefix(name, o.prefix) {
@@ -36,8 +35,8 @@ func omitted(name string) string {
 	return ""
 }
 
-// hiddenSysctls are worth recording, though the kernel may leave them out of
-// its own listing. Those of the catalogue are looked for anyway.
+// hiddenSysctls are worth recording, though the kernel may leave them out of its own listing.
+// Names in the catalog are looked up anyway.
 var hiddenSysctls = []string{
 	"kern.wakereason",
 	"kern.shutdownreason",

@@ -15,18 +15,18 @@ import (
 
 // tree is the part of the source that follows the kernel's own list of names.
 type tree struct {
-	// moved remembers the names that were seen to change and are therefore
-	// read as often as polled metrics.
+	// moved holds the names whose values were seen to change. They are therefore read as often as
+	// polled metrics.
 	moved map[string]bool
 	group *metric.Group
 	feeds []feed // parallel to the group's metrics
-	// shape is a checksum of the numbers that the walk met; lacking are the
-	// names of the catalogue that the kernel did not have.
+	// shape is a checksum of the numbers that the walk found; lacking are the names of the
+	// catalog that the kernel did not have.
 	shape   uint64
 	lacking []string
 }
 
-// feed is where a metric of the tree comes from.
+// feed is the source of a metric of the tree.
 type feed struct {
 	from *node // nil where the kernel lacks the name
 	time bool  // the answer is a struct timeval
@@ -39,12 +39,12 @@ type leaf struct {
 	kind   decode.Kind
 	format string
 	size   int
-	// refused says that the kernel does not let us read it.
+	// refused says that the kernel does not let this user read it.
 	refused bool
 }
 
-// build walks the tree and describes what it finds. Names in the catalogue
-// keep their row; others are described by what the kernel says of them.
+// build walks the tree and describes what it finds. Names in the catalog keep their row; others
+// are described by the kernel's own information about them.
 func (t *tree) build(s *sysctlSource) {
 	t.rememberMoves()
 	t.group, t.feeds = &metric.Group{Name: "sysctl tree"}, nil
@@ -66,7 +66,7 @@ func (t *tree) build(s *sysctlSource) {
 				s.nodes[l.name] = newNode(l.name, l.mib, l.size)
 			}
 			f.from = s.nodes[l.name]
-			// Where the catalogue knows a name's class, moving changes nothing.
+			// Where the catalog has a name's class, a change of the value makes no difference.
 			f.from.watch = d.Class == metric.Constrained && catalog.Find(catalog.Darwin, l.name) == nil
 		}
 		t.group.Metrics = append(t.group.Metrics, d)
@@ -132,7 +132,7 @@ func (x *feed) show(f *sample.Frame, row, col int, round uint64) {
 	}
 }
 
-// rememberMoves notes which names moved since the last walk.
+// rememberMoves records the names whose values have changed since the last walk.
 func (t *tree) rememberMoves() {
 	if t.moved == nil {
 		t.moved = make(map[string]bool)
@@ -144,8 +144,8 @@ func (t *tree) rememberMoves() {
 	}
 }
 
-// Restless reports whether a name that is read rarely has been seen to move,
-// so that Refresh would put it into a faster class.
+// Restless reports whether the value of a name that is read rarely has changed, so that Refresh
+// would put it into a faster class.
 func (s *sysctlSource) Restless() bool {
 	for _, f := range s.tree.feeds {
 		if f.from != nil && f.from.moved {
@@ -197,15 +197,15 @@ func (t *tree) describe(l *leaf) (d *metric.Desc, time bool) {
 	return d, time
 }
 
-// The queries about the tree itself: {0,1} names a number, {0,2} gives the
-// next number, {0,4} the format.
+// The queries about the tree itself: {0,1} gives the name of a number, {0,2} the next number,
+// {0,4} the format.
 const (
 	askName   = 1
 	askNext   = 2
 	askFormat = 4
 )
 
-// has reports whether the kernel has a name that it lacked.
+// has reports whether the kernel now has a name that it lacked.
 func (t *tree) has() bool {
 	return slices.ContainsFunc(t.lacking, func(name string) bool {
 		_, ok := lookUp(name)
@@ -213,8 +213,7 @@ func (t *tree) has() bool {
 	})
 }
 
-// walk visits every leaf in the order of the numbers and returns a checksum of
-// them.
+// walk visits every leaf in the order of the numbers and returns a checksum of the numbers.
 func walk(visit func(sys.MIB)) uint64 {
 	var next [64]byte
 	mib := sys.MIB{0, askNext, 1}
@@ -230,7 +229,7 @@ func walk(visit func(sys.MIB)) uint64 {
 			found[i] = int32(binary.LittleEndian.Uint32(next[4*i:]))
 		}
 		if slices.Compare(found, mib[2:]) <= 0 {
-			// A kernel that goes backwards would keep us here for ever.
+			// Without this, a kernel that goes backwards would keep us here for ever.
 			return met.Sum64()
 		}
 		mib = append(mib[:2], found...)
@@ -249,8 +248,7 @@ func lookUp(name string) (leaf, bool) {
 	return l, ok
 }
 
-// inspect asks for a leaf's name, format and size; false if there is nothing
-// to read.
+// inspect reads a leaf's name, format and size; false if there is nothing to read.
 func inspect(mib sys.MIB) (leaf, bool) {
 	var b [512]byte
 	l := leaf{mib: mib}

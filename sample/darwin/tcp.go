@@ -5,15 +5,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// tcpStatsSysctl answers with the TCP statistics: counters of 32 bits.
+// tcpStatsSysctl returns the TCP statistics: counters of 32 bits.
 const tcpStatsSysctl = "net.inet.tcp.stats"
 
 func tcpRows() *rows.Table {
 	return rows.New("tcp", rows.Select(metric.NoIndom, "sysctl "+tcpStatsSysctl+" "), 0, nil)
 }
 
-// tcpFactRows are what the kernel does not count but obeys: constants of its
-// source.
+// tcpFactRows returns the table of the values that the kernel does not count but obeys:
+// constants of its source.
 func tcpFactRows() *rows.Table {
 	return rows.New("tcp facts", rows.Select(metric.NoIndom, "constant of the kernel's source"), 0, nil)
 }
@@ -21,8 +21,8 @@ func tcpFactRows() *rows.Table {
 // tcpGateSysctl is the switch that withholds the TCP statistics.
 const tcpGateSysctl = "net.inet.tcp.disable_access_to_stats"
 
-// TCPGateCommands are what an administrator types to let every program read
-// the TCP statistics: at once, and at every start of the machine.
+// TCPGateCommands are the commands by which an administrator lets every program read the TCP
+// statistics: at once, and at every start of the machine.
 var TCPGateCommands = []string{
 	"sudo sysctl -w " + tcpGateSysctl + "=0",
 	"sudo defaults write /Library/LaunchDaemons/tachograph.tcpstats Label tachograph.tcpstats",
@@ -36,11 +36,10 @@ const (
 	tcpUnprovenZero   = "all TCP statistics are zero, and whether that can be true is withheld by the kernel"
 )
 
-// tcpRefused decides whether an answer is a refusal. Zeros are one if the
-// switch is on and we are not root, and whatever the switch says if there are
-// connections: then something was counted that is not shown. Where the kernel shows
-// us no whole list of connections nobody can tell. established is asked only if it
-// matters.
+// tcpRefused decides whether an answer is a refusal. Zeros are a refusal if the gate is closed
+// and we are not root, and regardless of the gate if there are connections: then the kernel
+// counted something and does not show it. Where it does not show us the whole list of
+// connections, that cannot be decided. established is called only if it matters.
 func tcpRefused(answer []byte, gate, root bool, established func() (some, known bool)) string {
 	switch {
 	case !allZero(answer):

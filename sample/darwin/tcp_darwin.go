@@ -12,7 +12,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// tcpSource reads the TCP statistics and tells a refusal from a measurement.
+// tcpSource reads the TCP statistics and distinguishes a refusal from a measurement.
 type tcpSource struct {
 	rows   *rows.Table
 	facts  *rows.Table
@@ -52,8 +52,7 @@ func optional(name string, size int) *node {
 	return newNode(name, mib, size)
 }
 
-// Notice tells what keeps values from us, and how to change it; empty when
-// there is nothing to tell.
+// Notice says why the kernel withholds values, and how to change it; empty if it withholds none.
 func (s *tcpSource) Notice() string {
 	if s.withheld == "" {
 		return ""
@@ -89,8 +88,7 @@ func (s *tcpSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// decide finds out whether the answer is a refusal, and says so once each time
-// that changes.
+// decide finds out whether the answer is a refusal, and emits an event each time that changes.
 func (s *tcpSource) decide(c *sample.Context, at metric.Stamp) {
 	why := tcpRefused(s.stats.answer, s.gateClosed(), os.Geteuid() == 0, s.established)
 	if s.known && why == s.withheld {
@@ -110,7 +108,7 @@ func (s *tcpSource) decide(c *sample.Context, at metric.Stamp) {
 	}
 }
 
-// gateClosed reads the switch. It is asked only about an answer of zeros.
+// gateClosed reads the gate's sysctl. It does so only for an answer of zeros.
 func (s *tcpSource) gateClosed() bool {
 	if s.flag == nil || !allZero(s.stats.answer) || !s.flag.read(s.round) {
 		return false
@@ -119,7 +117,7 @@ func (s *tcpSource) gateClosed() bool {
 	return ok && v != 0
 }
 
-// established reports whether there are connections, if the kernel's list tells.
+// established reports whether there are connections, if the kernel's list shows that.
 func (s *tcpSource) established() (some, known bool) {
 	if s.list == nil {
 		return false, false

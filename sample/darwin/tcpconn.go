@@ -17,18 +17,17 @@ const (
 const tcpListWithheld = "withheld by the kernel: it lists fewer than half of the TCP connections that it counts; " +
 	"since macOS 27 only root is shown those of others"
 
-// listWithheld decides whether a list is of some connections only. A few of those that
-// the kernel counts are in no list, because they are just being made or removed.
+// listWithheld decides whether a list is incomplete. A few of the connections that the kernel
+// counts are in no list, because they are just being made or removed.
 func listWithheld(listed, counted uint64) bool { return 2*listed < counted }
 
-// tcpconnRows are the metrics that count connections by state, in one pass over
-// the list of control blocks, which any caller may read up to macOS 26.
+// tcpconnRows returns the table of connections by state, counted in one pass over the list of
+// control blocks, which any caller may read up to macOS 26.
 func tcpconnRows() *rows.Table {
 	return rows.New("tcpconn", rows.Select(metric.NoIndom, "sysctl "+tcpListSysctl+" "), 0, nil)
 }
 
-// tcpCounts are how many connections are in each state; states are the numbers
-// of those that the rows name.
+// tcpCounts are the numbers of connections by state; states are the states that the rows name.
 type tcpCounts struct {
 	states []int
 	counts [len(decode.TCPStates)]uint32

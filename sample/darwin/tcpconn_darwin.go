@@ -8,19 +8,18 @@ import (
 	"tachograph/sample/metric"
 )
 
-// steadyTries is how often a list that changed while the kernel wrote it is
-// read again. A busy server's may never stand still; then the last is taken.
+// steadyTries is how often to read a list that changed while the kernel wrote it. On a busy
+// server each list may have changed; then the last is used.
 const steadyTries = 3
 
-// tcpList is the kernel's list of TCP connections, and what else tells how many
-// there are.
+// tcpList is the kernel's list of TCP connections, with the other sources of their number.
 type tcpList struct {
 	pcbs, counted *node
 	round         uint64
 	withheld      metric.Reason
 }
 
-// openTCPList is nil where this kernel has no list.
+// openTCPList returns nil if this kernel has no list.
 func openTCPList() *tcpList {
 	pcbs := optional(tcpListSysctl, 64<<10)
 	if pcbs == nil {
@@ -29,7 +28,7 @@ func openTCPList() *tcpList {
 	return &tcpList{pcbs: pcbs, counted: optional(tcpCountedSysctl, 8), withheld: metric.ReasonFor(tcpListWithheld)}
 }
 
-// read reads the list; the reason is why it is no list of all connections.
+// read reads the list; reason is why it is not a list of all connections.
 func (l *tcpList) read() (list decode.TCPList, reason metric.Reason) {
 	for range steadyTries {
 		l.round++
@@ -50,7 +49,7 @@ func (l *tcpList) read() (list decode.TCPList, reason metric.Reason) {
 	return list, metric.Present
 }
 
-// count is how many connections the kernel counts, 0 where it does not say.
+// count returns how many connections the kernel counts; 0 if it does not say.
 func (l *tcpList) count() uint64 {
 	if l.counted == nil || !l.counted.read(l.round) {
 		return 0
@@ -59,7 +58,7 @@ func (l *tcpList) count() uint64 {
 	return n
 }
 
-// room is how many connections the kernel would have us make room for.
+// room returns the number of connections for which the kernel says a buffer must have room.
 func (l *tcpList) room() uint64 {
 	size, errno := sys.Sysctl(l.pcbs.mib, nil)
 	if errno != 0 {

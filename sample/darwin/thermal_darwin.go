@@ -14,8 +14,8 @@ const (
 	colWord
 )
 
-// thermalSource reads the level of thermal pressure, which its owner keeps as
-// the state of a notification.
+// thermalSource reads the level of thermal pressure, which macOS keeps as the state of a
+// notification.
 type thermalSource struct {
 	group      *metric.Group
 	registered bool
@@ -49,7 +49,7 @@ func (s *thermalSource) Refresh() error {
 	return nil
 }
 
-// unknownLevel is why a level has no word.
+// unknownLevel is the reason for the missing word of an unknown level.
 var unknownLevel = metric.ReasonFor("macOS has no word for this level")
 
 func (s *thermalSource) Read(c *sample.Context, frames []*sample.Frame) error {

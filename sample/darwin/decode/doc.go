@@ -1,33 +1,33 @@
-// Package decode turns the bytes that a Darwin kernel hands out into values.
-// It is portable: the same decoders run, and are tested, on every platform.
+// Package decode converts the bytes of a Darwin kernel's answers to values. It is portable: the
+// same decoders run, and are tested, on every platform.
 //
-// A struct is never overlaid with a Go struct: many of Darwin's have 8-byte
-// fields at offsets that are no multiple of 8, and newer kernels append fields
-// while older ones answer with less. A Field is read where the kernel put it,
-// byte by byte, and is absent if the answer is too short to hold it.
+// No Go struct is overlaid on a kernel's: many of Darwin's have 8-byte fields at offsets that
+// are not a multiple of 8, and newer kernels append fields while older ones answer with less. A
+// Field is read at the kernel's offset, byte by byte, and is absent if the answer is too short
+// to contain it.
 //
-// Darwin runs on little-endian processors only. Nearly all structs have the same
-// layout on both; a Field can say where it has not. Which processor is meant is
-// a value, so that the layouts of both are tested everywhere.
+// Darwin runs on little-endian processors only. Nearly all structs have the same layout on both;
+// a Field can describe the exceptions. The processor is a parameter, so that the layouts of both
+// are tested everywhere.
 package decode
 
 import "encoding/binary"
 
 // Field is a member of a kernel struct.
 type Field struct {
-	// Struct and Name are what Apple's headers call them.
+	// Struct and Name are the names in Apple's headers.
 	Struct, Name string
 	Off, Size    int
 	Signed       bool
-	// Len is how many elements an array of numbers has, of Size each; else 0.
+	// Len is the number of elements of an array of numbers of Size bytes each; otherwise 0.
 	Len int
-	// ARM64 is how much further on the field stands on arm64. Only names the
-	// processor (a GOARCH) whose struct has it, if the other's has not.
+	// ARM64 is added to the field's offset on arm64. Only is the processor (a GOARCH) whose
+	// struct has the field, if only one has it.
 	ARM64 int
 	Only  string
 }
 
-// On is the field as it is on a processor, or nil if the struct lacks it there.
+// On returns the field with its layout on a processor, or nil if the struct lacks it there.
 func (f *Field) On(arch string) *Field {
 	switch {
 	case f.Only != "" && f.Only != arch:
@@ -49,8 +49,8 @@ func (f *Field) Element(rec []byte, i int) (uint64, bool) {
 	return number(rec[from:from+f.Size], f.Signed)
 }
 
-// Uint reads f from the answer rec, widened to 64 bits (with its sign, for a
-// signed field); false if rec is too short to have it.
+// Uint reads f from the answer rec, widened to 64 bits (sign-extended, for a signed field);
+// false if rec is too short to contain it.
 func (f *Field) Uint(rec []byte) (uint64, bool) {
 	if len(rec) < f.Off+f.Size {
 		return 0, false
@@ -98,10 +98,10 @@ func untilNUL(b []byte) []byte {
 	return b
 }
 
-// fields are all that have been described.
+// fields are all fields described so far.
 var fields []*Field
 
-// Find is the field of a struct as it is on a processor, or nil.
+// Find returns the field of a struct with its layout on a processor, or nil.
 func Find(structName, name, arch string) *Field {
 	for _, f := range fields {
 		if f.Struct == structName && f.Name == name {
@@ -119,7 +119,7 @@ func (s Struct) Field(name string, off, size int, signed bool) *Field {
 	return s.Array(name, off, size, 0, signed)
 }
 
-// Array describes an array of numbers, of which each has size bytes.
+// Array describes an array of numbers of size bytes each.
 func (s Struct) Array(name string, off, size, n int, signed bool) *Field {
 	f := &Field{Struct: string(s), Name: name, Off: off, Size: size, Len: n, Signed: signed}
 	fields = append(fields, f)
@@ -131,7 +131,7 @@ func (s Struct) U32(name string, off int) *Field { return s.Field(name, off, 4, 
 func (s Struct) U64(name string, off int) *Field { return s.Field(name, off, 8, false) }
 func (s Struct) I32(name string, off int) *Field { return s.Field(name, off, 4, true) }
 
-// Words copies an answer that was read as 32-bit words into bytes.
+// Words copies an answer that was read as 32-bit words to bytes.
 func Words(b []byte, words []uint32) []byte {
 	b = b[:0]
 	for _, w := range words {

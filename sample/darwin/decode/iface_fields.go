@@ -2,8 +2,8 @@ package decode
 
 const ifMsghdr2 = Struct("if_msghdr2")
 
-// An interface in the list that NET_RT_IFLIST2 gives. Byte counts are cut to 32
-// bits and rounded down to 1 KiB for programs that are not Apple's.
+// An interface in the answer to NET_RT_IFLIST2. Byte counts are cut to 32 bits and rounded down
+// to 1 KiB for programs that are not Apple's.
 var (
 	IfMsglen  = ifMsghdr2.Field("ifm_msglen", 0, 2, false)
 	IfMsgType = ifMsghdr2.Field("ifm_type", 3, 1, false)
@@ -17,7 +17,7 @@ var (
 
 	_ = []*Field{
 		ifMsghdr2.I32("ifm_flags", 8),
-		// Signed to Apple, but the kernel counts up in it: 32 bits and no sign.
+		// Signed in Apple's header, but the kernel counts up in it: 32 bits and no sign.
 		ifMsghdr2.U32("ifm_snd_drops", 24),
 		ifMsghdr2.U32("ifm_data.ifi_mtu", 40),
 		ifMsghdr2.U64("ifm_data.ifi_baudrate", 48),
@@ -41,8 +41,8 @@ var (
 
 const ifmibdata = Struct("ifmibdata")
 
-// The same interface in the interface MIB, uncut. Its 64-bit fields stand at
-// offsets that are no multiple of 8.
+// The same interface in the interface MIB, uncut. Its 64-bit fields are at offsets that are not
+// a multiple of 8.
 var (
 	MibName     = ifmibdata.Field("ifmd_name", 0, 16, false)
 	MibBytesIn  = ifmibdata.U64("ifmd_data.ifi_ibytes", 116)

@@ -14,9 +14,9 @@ type Interface struct {
 	Header, Name []byte
 }
 
-// Interfaces calls visit for each interface in an NET_RT_IFLIST2 answer. The
-// list also holds addresses, which are stepped over. It returns false if the
-// list is malformed; what came before has been visited.
+// Interfaces calls visit for each interface in an NET_RT_IFLIST2 answer. It skips the addresses
+// that the list also contains. It returns false if the list is malformed, after visiting what
+// came before.
 func Interfaces(list []byte, visit func(Interface)) bool {
 	for len(list) > 0 {
 		// Every kind of message begins with its length, version and type.
@@ -40,7 +40,7 @@ func Interfaces(list []byte, visit func(Interface)) bool {
 	return true
 }
 
-// linkName is the name in a sockaddr_dl: counted, not terminated.
+// linkName returns the name in a sockaddr_dl, which has a length and no terminator.
 func linkName(addr []byte) []byte {
 	if len(addr) < dlDataOff {
 		return nil

@@ -2,8 +2,8 @@ package decode
 
 const vmStatistics64 = Struct("vm_statistics64")
 
-// Memory, from host_statistics64(HOST_VM_INFO64). Kernels before macOS 10.9 fill
-// 96 bytes, without the compressor; later ones 152, and may append.
+// Memory, from host_statistics64(HOST_VM_INFO64). Kernels before macOS 10.9 fill 96 bytes,
+// without the compressor; later ones 152, and may append.
 var (
 	VMZeroFillCount = vmStatistics64.U64("zero_fill_count", 16)
 	VMPageins       = vmStatistics64.U64("pageins", 32)

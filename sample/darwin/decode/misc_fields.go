@@ -48,7 +48,7 @@ var _ = []*Field{
 
 const timeval = Struct("timeval")
 
-// A time: seconds since 1970 and the microseconds beyond.
+// A time: seconds since 1970 and microseconds.
 var (
 	TimevalSec  = timeval.Field("tv_sec", 0, 8, true)
 	TimevalUsec = timeval.I32("tv_usec", 8)
@@ -99,6 +99,6 @@ var (
 	SMCBytes    = smcParam.Field("bytes", 48, 32, false)
 )
 
-// Caches, from hw.cacheconfig and hw.cachesize: no struct of Apple's, but as
-// many numbers as there are levels of them.
+// Caches, from hw.cacheconfig and hw.cachesize: not a struct of Apple's, but one number per
+// level.
 var _ = Struct("caches").Array("level", 0, 8, 10, false)

@@ -15,7 +15,7 @@ var _ = []*Field{
 
 const tcpstat = Struct("tcpstat")
 
-// TCP: 32-bit counters; all zero to callers whom the kernel refuses.
+// TCP: 32-bit counters; all zero for callers that the kernel refuses.
 var _ = []*Field{
 	tcpstat.U32("tcps_connattempt", 0),
 	tcpstat.U32("tcps_accepts", 4),
@@ -33,7 +33,7 @@ var _ = []*Field{
 
 const icmpstat = Struct("icmpstat")
 
-// ICMP: 32-bit counters, among them those of messages by type.
+// ICMP: 32-bit counters, some of them arrays by message type.
 var _ = []*Field{
 	icmpstat.U32("icps_error", 0),
 	icmpstat.Array("icps_outhist", 12, 4, 41, false),

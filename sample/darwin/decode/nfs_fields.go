@@ -42,8 +42,8 @@ var _ = []*Field{
 	nfsrvstats.U64("srvvop_writes", 232),
 }
 
-// NFS3Procs is how many procedures NFS version 3 has; the rest are the sizes of
-// the answers.
+// NFS3Procs is the number of procedures of NFS version 3; the others are the sizes of the
+// answers.
 const (
 	NFS3Procs   = 23
 	NFSSize     = 1336

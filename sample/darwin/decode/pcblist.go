@@ -14,19 +14,19 @@ var TCPStates = [...]string{
 // TCPEstablished is the number of the state in which data flow.
 const TCPEstablished = 4
 
-// TCPList is what a list of TCP control blocks comes to.
+// TCPList summarises a list of TCP control blocks.
 type TCPList struct {
 	Counts [len(TCPStates)]uint32
-	// Rows are all that are listed; Told is how many there are by the records at its
-	// beginning and end, whoever they were shown to.
+	// Rows is the number of listed connections; Told is the number of existing ones according to
+	// the records at the list's beginning and end, including those not shown to the caller.
 	Rows, Told uint64
 	// Steady is false if connections came or went while the kernel wrote it.
 	Steady bool
 }
 
-// ReadTCPList counts the connections of a net.inet.tcp.pcblist64 answer. The list
-// begins and ends with a generation record, or has only the first where there is no
-// connection at all. It is false if the answer is malformed.
+// ReadTCPList counts the connections of a net.inet.tcp.pcblist64 answer. The list begins and
+// ends with a generation record, or has only the first if there are no connections at all. ok is
+// false if the answer is malformed.
 func ReadTCPList(list []byte) (l TCPList, ok bool) {
 	head, ok := PCBLen.Uint(list)
 	if !ok || head < xinpgenSize || int(head) > len(list) {
@@ -61,12 +61,12 @@ func ReadTCPList(list []byte) (l TCPList, ok bool) {
 			l.Counts[state]++
 		}
 	}
-	// Without the closing record the list was cut short.
+	// Without the closing record the list is truncated.
 	return l, false
 }
 
-// TCPListRoom is how many connections there are at least when the kernel says that
-// their list has so many bytes: it counts an eighth more than there are.
+// TCPListRoom returns the least number of connections if the kernel says that their list has
+// size bytes: it adds an eighth to their number.
 func TCPListRoom(size int) uint64 {
 	return uint64(max(size-2*xinpgenSize, 0)) / xtcpcb64Size * 8 / 9
 }

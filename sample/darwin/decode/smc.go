@@ -8,16 +8,15 @@ import (
 // SMCSize is the size of a request to the SMC and of its answer.
 const SMCSize = 80
 
-// The commands that the SMC is sent, and what it says to an unknown key.
+// The commands to the SMC, and its answer for an unknown key.
 const (
 	SMCRead     = 5
 	SMCInfo     = 9
 	SMCNotFound = 0x84
 )
 
-// SMCRequest writes the request for a key of four characters into b, which has
-// SMCSize bytes. size is the length of the value, known from an earlier
-// SMCInfo; it is 0 in one.
+// SMCRequest writes the request for a key of four characters into b, which has SMCSize bytes.
+// size is the length of the value, known from an earlier SMCInfo; it is 0 in an SMCInfo request.
 func SMCRequest(b []byte, key string, command byte, size uint32) {
 	clear(b)
 	binary.LittleEndian.PutUint32(b[SMCKey.Off:], fourCC(key))
@@ -37,14 +36,14 @@ func fourCC(s string) uint32 {
 	return v
 }
 
-// SMCType names the encoding of a value, as its key's info tells it.
+// SMCType returns the name of a value's encoding from its key's info.
 func SMCType(v uint32) string {
 	return string([]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
 }
 
-// SMCValue decodes a value of an encoding; false if the encoding is not known
-// or the bytes do not fit it. Apple silicon answers in little-endian floats,
-// Intel Macs in big-endian integers and fixed-point numbers.
+// SMCValue decodes a value; false if the encoding is unknown or the bytes do not fit it. Apple
+// silicon answers in little-endian floats, Intel Macs in big-endian integers and fixed-point
+// numbers.
 func SMCValue(encoding string, b []byte) (float64, bool) {
 	switch encoding {
 	case "flt ":
@@ -84,9 +83,8 @@ func SMCValue(encoding string, b []byte) (float64, bool) {
 	return 0, false
 }
 
-// smcFixed decodes the fixed-point encodings, whose names tell the places:
-// "fpe2" is unsigned with 14 bits before the point and 2 behind it, "sp78"
-// signed with 7 and 8.
+// smcFixed decodes the fixed-point encodings, whose names give the number of binary places:
+// "fpe2" is unsigned with 14 bits before the point and 2 after it, "sp78" signed with 7 and 8.
 func smcFixed(encoding string, b []byte) (float64, bool) {
 	if len(encoding) != 4 || len(b) != 2 {
 		return 0, false
@@ -102,8 +100,8 @@ func smcFixed(encoding string, b []byte) (float64, bool) {
 	return 0, false
 }
 
-// hexDigit is the value of a hexadecimal digit, or a number too large to be
-// one.
+// hexDigit returns the value of a hexadecimal digit, or for other characters a number that is
+// too large.
 func hexDigit(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':

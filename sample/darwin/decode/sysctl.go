@@ -10,7 +10,7 @@ import (
 // Kind is the first word of a sysctl's format answer.
 type Kind uint32
 
-// The types of nodes, and the flag of those that can be written.
+// The types of nodes, and the flag of writable ones.
 const (
 	ctlNode     = 1
 	ctlInt      = 2
@@ -22,7 +22,7 @@ const (
 // Writable reports whether the node is a tunable.
 func (k Kind) Writable() bool { return k&ctlWritable != 0 }
 
-// Node reports whether the node only holds others.
+// Node reports whether the node only contains others.
 func (k Kind) Node() bool { return k&0xf == ctlNode }
 
 // SysctlFormat splits the kernel's answer to a format query: the kind, and a
@@ -34,10 +34,9 @@ func SysctlFormat(b []byte) (k Kind, format []byte, ok bool) {
 	return Kind(binary.LittleEndian.Uint32(b)), untilNUL(b[4:]), true
 }
 
-// Type is the type for a node of kind k and a format whose value has size
-// bytes; false for structs and other things that are not one value. The length
-// of the value decides between 32 and 64 bits: some nodes are wider when asked
-// for by name than their format says.
+// Type returns the type for a node of kind k and a format whose value has size bytes; false for
+// structs and other things that are not a single value. The length of the value decides between
+// 32 and 64 bits: some nodes are wider when asked for by name than their format says.
 func (k Kind) Type(format string, size int) (metric.Type, bool) {
 	if k&0xf == ctlString || format == "A" {
 		return metric.String, true
@@ -66,9 +65,8 @@ func (k Kind) Type(format string, size int) (metric.Type, bool) {
 	return 0, false
 }
 
-// SysctlBits is the value of a numeric sysctl as the bits of a metric of type
-// t, whatever width the kernel answered in; false for a width that no number
-// has.
+// SysctlBits returns the value of a numeric sysctl as the bits of a metric of type t, whatever
+// the width of the kernel's answer; false for a width that no number has.
 func SysctlBits(b []byte, t metric.Type) (uint64, bool) {
 	return number(b, t.Signed())
 }

@@ -1,6 +1,6 @@
-// Package rows makes sources of the catalogue's rows for macOS: the source text
-// of a row is what binds its metric to the kernel's answers. It calls nothing
-// and is the same, and tested, on every platform.
+// Package rows interprets the catalog's rows for macOS: the source text of a row connects its
+// metric to the kernel's answers. The package makes no calls and is the same, and tested, on
+// every platform.
 //
 // A text is a question and, after a colon, a formula over the answer:
 //
@@ -9,20 +9,18 @@
 //	sysctl vm.loadavg loadavg: ldavg[i] / fscale
 //	IOKit IOAccelerator/PerformanceStatistics: "Device Utilization %" or "GPU Activity(%)"
 //
-// Where the answer is a struct the question ends with its name, and the words
-// of the formula are members as package decode describes them. Elsewhere they
-// are what the source takes them for: keys, names of sysctls. A question that
-// is its own answer has no colon ("sysctl kern.maxfiles").
+// Where the answer is a struct, the question ends with its name, and the words of the formula
+// are members as package decode describes them. Otherwise the source gives the words their
+// meaning: keys, or names of sysctls. A question that is its own answer has no colon ("sysctl
+// kern.maxfiles").
 //
-// Operators stand between blanks. + and - bind less than * and /, "or" least:
-// it takes the first operand that there is; where there is none, and one was
-// not believed, that is why. Of whole numbers, which have no sign, what is
-// taken away is at most what there is: two counters of one thing are not read
-// at one instant. A metric that is a floating point number is computed in such
-// numbers. Nothing divided by nothing is nothing; anything else divided by it
-// is absent. A member that is an array is summed up with [], one element is
-// [3], and [i] is the one that belongs to the instance. Where the instances
-// have formulas of their own, semicolons part them. A word with parentheses is
-// one of the source's own functions; where it is none, it is a word of the
-// source's, with all that stands between them.
+// Blanks surround operators. + and - bind less than * and /, "or" least: it takes the first
+// operand with a value. If none has a value, and a function rejected one as implausible, that is
+// the reason. Whole numbers are unsigned, and a subtraction of them stops at 0, because two
+// related counters are not read at the same instant. The formula of a floating point metric is
+// computed in floating point. 0 / 0 is 0; any other division by 0 is absent. [] sums up a member
+// that is an array, [3] is one element, and [i] is the instance's element. If the instances have
+// separate formulas, semicolons separate them. A word with parentheses calls one of the source's
+// functions; if there is no such function, the word and all within its parentheses are one of
+// the source's own words.
 package rows

@@ -10,16 +10,16 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Member is a number in a struct: a field, or an element of one that is an
-// array, or the sum of all.
+// Member is a number in a struct: a field, an element of an array, or the sum of all its
+// elements.
 type Member struct {
 	*decode.Field
 	first, n int // elements
 }
 
-// Members finds what the leaves of t are in the struct that ends each question,
-// as it is on a processor (a GOARCH). The source's own words are in none; any
-// other is a mistake in the program and panics.
+// Members finds the leaves of t in the struct that ends each question, with its layout on a
+// processor (a GOARCH). The source's own words are in no struct; any other missing word is a
+// mistake in the program and panics.
 func (t *Table) Members(arch string, own ...string) []Member {
 	ms := make([]Member, len(t.Leaves))
 	for i, l := range t.Leaves {
@@ -49,8 +49,7 @@ func member(l Leaf, arch string) (Member, bool) {
 	return m, true
 }
 
-// Value reads the member; short is why it is absent where the answer ends
-// before it.
+// Value reads the member; short is the reason if the answer ends before it.
 func (m *Member) Value(answer []byte, short metric.Reason) Value {
 	var sum uint64
 	for i := m.first; i < m.first+m.n; i++ {
@@ -63,13 +62,12 @@ func (m *Member) Value(answer []byte, short metric.Reason) Value {
 	return Value{Bits: sum}
 }
 
-// Struct is an answer that is one struct: the leaves of a table are its
-// members.
+// Struct is an answer that is one struct. The leaves of a table are its members.
 type Struct struct {
 	Members []Member
 	Answer  []byte
-	Short   metric.Reason // why there is nothing behind the answer's end
+	Short   metric.Reason // the reason for members beyond the answer's end
 }
 
-// Leaf is a member.
+// Leaf returns a member's value.
 func (s *Struct) Leaf(i int) Value { return s.Members[i].Value(s.Answer, s.Short) }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Func is a function that formulas may call by name, with one argument or two.
-// False is an absent value. Floating point numbers come and go as their bits.
+// Func is a function that formulas may call by name, with one argument or two. It returns false
+// for an absent value. Floating point arguments and results are passed as their bits.
 type Func func(x, y uint64) (uint64, bool)
 
-// node is a formula, or a part of one.
+// node is a formula or a part of one.
 type node struct {
 	op   op
 	x, y *node
@@ -36,7 +36,7 @@ type parser struct {
 	leaf  func(word string) int
 }
 
-// parse reads a whole formula; mistakes panic with their text.
+// parse parses a whole formula; mistakes panic with a description.
 func (p *parser) parse() *node {
 	n := p.binary(0)
 	if p.skip(); p.rest != "" {
@@ -45,7 +45,7 @@ func (p *parser) parse() *node {
 	return n
 }
 
-// The operators, by how tightly they bind.
+// operators are the operators, from the loosest to the tightest binding.
 var operators = [][]string{{"or"}, {"+", "-"}, {"*", "/"}}
 
 func (p *parser) binary(level int) *node {
@@ -113,8 +113,8 @@ func (p *parser) must(s string) {
 	}
 }
 
-// word takes what reaches up to a blank, a comma or a parenthesis; what stands
-// in quotes belongs to it, without them.
+// word takes the text up to a blank, a comma or a parenthesis, including what is in quotes,
+// without the quotes.
 func (p *parser) word() string {
 	p.skip()
 	var b strings.Builder
@@ -137,7 +137,7 @@ func (p *parser) word() string {
 	return b.String()
 }
 
-// enclosed takes a text in parentheses, with them and as it stands.
+// enclosed takes a text in parentheses, unchanged and with them.
 func (p *parser) enclosed() string {
 	depth, quoted := 0, false
 	for i, c := range p.rest {

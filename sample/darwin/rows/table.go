@@ -12,16 +12,16 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Row is a row of the catalogue, its text taken apart.
+// Row is a row of the catalog with its source text split up.
 type Row struct {
 	*metric.Desc
-	// Question is what stands before the colon, but for what all rows of the
-	// source have in common; Formula is what stands behind it.
+	// Question is the text before the colon, without the prefix that all rows of the source have
+	// in common; Formula is the text after it.
 	Question, Formula string
 }
 
-// Select returns the recorded metrics of an instance domain whose text begins
-// with prefix, but for those of all processes together, by name.
+// Select returns the recorded metrics of an instance domain whose source text begins with
+// prefix, sorted by name and without those about all processes together.
 func Select(indom, prefix string) []Row {
 	ds := catalog.Select(catalog.Darwin, func(d *metric.Desc) bool {
 		return strings.HasPrefix(d.Source, prefix) && d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
@@ -38,27 +38,26 @@ func Select(indom, prefix string) []Row {
 	return rows
 }
 
-// Leaf is a word of a formula, and the question whose answer has it.
+// Leaf is a word of a formula, and the question whose answer contains it.
 type Leaf struct {
 	Question, Word string
-	// Metric is the first that is made of it.
+	// Metric is the first metric that uses the leaf.
 	Metric *metric.Desc
 }
 
-// Value is a number of the kernel's, or why there is none.
+// Value is a number from the kernel, or the reason why there is none.
 type Value struct {
 	Bits uint64
 	Miss metric.Reason
 }
 
-// Answers are what the kernel said: the values of a table's leaves, by their
-// numbers.
+// Answers gives the values of a table's leaves, by number, from the kernel's answers.
 type Answers interface{ Leaf(i int) Value }
 
-// Table is a group of metrics and how each comes from the kernel's answers.
+// Table is a group of metrics, each with its formula over the kernel's answers.
 type Table struct {
 	Group *metric.Group
-	// Leaves are what the formulas are made of, each once.
+	// Leaves are the words of all formulas, each once.
 	Leaves []Leaf
 	cols   []column // parallel to the group's metrics
 }
@@ -68,9 +67,8 @@ type column struct {
 	leaves   []int
 }
 
-// New makes the table of some rows of one instance domain, of which there are
-// that many instances where it is fixed, else 0. A formula that is not
-// understood is a mistake in the program and panics.
+// New makes the table of some rows of one instance domain. instances is the fixed number of its
+// instances, otherwise 0. An invalid formula is a mistake in the program and panics.
 func New(group string, rows []Row, instances int, funcs map[string]Func) *Table {
 	t := &Table{Group: &metric.Group{Name: group}}
 	for _, r := range rows {
@@ -109,9 +107,8 @@ func (t *Table) column(r Row, instances int, funcs map[string]Func) (c column) {
 	return c
 }
 
-// Totals are the formulas of a table whose leaves are all of the form
-// total(formula): its columns are parallel to t's leaves. What they come to is
-// added up over things that come and go.
+// Totals returns the formulas inside a table whose leaves all have the form total(formula). Its
+// columns are parallel to t's leaves. Callers add up their values over things that come and go.
 func (t *Table) Totals() *Table {
 	rows := make([]Row, len(t.Leaves))
 	for i, l := range t.Leaves {
@@ -124,7 +121,7 @@ func (t *Table) Totals() *Table {
 	return New(t.Group.Name+" of each", rows, 0, nil)
 }
 
-// leaf is the number of a leaf.
+// leaf returns the number of a leaf.
 func (t *Table) leaf(x Leaf) int {
 	for i, l := range t.Leaves {
 		if l.Question == x.Question && l.Word == x.Word {
@@ -135,16 +132,15 @@ func (t *Table) leaf(x Leaf) int {
 	return len(t.Leaves) - 1
 }
 
-// LeavesOf are the numbers of the leaves that a column is made of.
+// LeavesOf returns the numbers of a column's leaves.
 func (t *Table) LeavesOf(col int) []int { return t.cols[col].leaves }
 
-// Uses reports whether a column has a leaf of which is is true.
+// Uses reports whether a column has a leaf for which is returns true.
 func (t *Table) Uses(col int, is func(*Leaf) bool) bool {
 	return slices.ContainsFunc(t.cols[col].leaves, func(i int) bool { return is(&t.Leaves[i]) })
 }
 
-// Wants reports whether a frame wants a column that has such a leaf: ask before
-// a dear call.
+// Wants reports whether a frame wants a column with such a leaf. Ask before an expensive call.
 func (t *Table) Wants(f *sample.Frame, is func(*Leaf) bool) bool {
 	for col := range t.cols {
 		if f.Wants(col) && t.Uses(col, is) {
@@ -154,8 +150,7 @@ func (t *Table) Wants(f *sample.Frame, is func(*Leaf) bool) bool {
 	return false
 }
 
-// Lack marks the metrics that have such a leaf as ones this machine does not
-// have.
+// Lack marks the metrics with such a leaf as missing on this machine.
 func (t *Table) Lack(why string, is func(*Leaf) bool) {
 	for col, d := range t.Group.Metrics {
 		if d.Unsupported == "" && t.Uses(col, is) {
@@ -164,9 +159,9 @@ func (t *Table) Lack(why string, is func(*Leaf) bool) {
 	}
 }
 
-// Value is the metric of a column for one of the instances; floating point as
-// the bits of a float64. A counter of a certain width is cut to it: a sum of
-// counters then wraps where its parts do.
+// Value computes a column for one of the instances; a floating point value is the bits of a
+// float64. A counter with a width is cut to it, so that a sum of counters wraps where its parts
+// do.
 func (t *Table) Value(col, instance int, a Answers) Value {
 	d, formulas := t.Group.Metrics[col], t.cols[col].formulas
 	if len(formulas) == 1 {
@@ -179,8 +174,8 @@ func (t *Table) Value(col, instance int, a Answers) Value {
 	return v
 }
 
-// Fill sets the cells of a row of a frame that was made from the table's group,
-// but for texts, which no formula makes.
+// Fill sets the cells of a row of a frame that was made from the table's group, except for
+// texts, which no formula computes.
 func (t *Table) Fill(f *sample.Frame, row, instance int, a Answers) {
 	for col, d := range t.Group.Metrics {
 		if d.Type == metric.String || !f.Wants(col) {
@@ -197,8 +192,8 @@ func (t *Table) Fill(f *sample.Frame, row, instance int, a Answers) {
 	}
 }
 
-// number is a whole number in the bits of what is computed in. None that has no
-// sign is too large to be taken for one that has.
+// number converts an integer to the bits of the type that the formula is computed in. No
+// unsigned number is so large that int64 would make it negative.
 func number(v uint64, float bool) uint64 {
 	if float {
 		return math.Float64bits(float64(int64(v)))
@@ -247,11 +242,12 @@ func (n *node) value(a Answers, float bool) Value {
 	case n.op == opCall:
 		return Value{Miss: Implausible}
 	}
-	return Value{Miss: metric.Unsupported} // of nothing there is no share
+	return Value{Miss: metric.Unsupported} // a share of nothing
 }
 
-// instead is y in the place of an absent value. Where both are absent, that the machine
-// has said what cannot be true tells more than that it has not said the other.
+// instead returns y as the replacement of an absent value. If both are absent, it prefers
+// Implausible: that the machine has given an impossible number says more than that it has not
+// given the other.
 func (v Value) instead(y Value) Value {
 	if v.Miss == Implausible && y.Miss != metric.Present {
 		return v
@@ -259,7 +255,7 @@ func (v Value) instead(y Value) Value {
 	return y
 }
 
-// Implausible is why a value is absent that a function does not believe.
+// Implausible is the reason for a value that a function rejects.
 var Implausible = metric.ReasonFor("the machine gives a number that cannot be true")
 
 func apply[N uint64 | float64](o op, x, y N) (N, bool) {
