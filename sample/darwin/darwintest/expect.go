@@ -8,13 +8,13 @@ import (
 // Series names a metric and an instance of its domain.
 type Series struct{ Metric, Instance string }
 
-// Expectation is what every series must be.
+// Expectation is the expected value of every series.
 type Expectation struct {
 	Values map[Series]string
-	// Lacking are the metrics that this Mac does not have.
+	// Lacking are the metrics that this Mac lacks.
 	Lacking map[string]bool
-	// Free are the metrics whose values are not the scenario's: they tell of
-	// the program that asks, or of the time.
+	// Free are the metrics whose values do not come from the scenario: they describe the program
+	// that asks, or the time.
 	Free map[string]bool
 }
 
@@ -23,7 +23,7 @@ type expecting struct {
 	Expectation
 }
 
-// Expect works out the value of every system-wide metric.
+// Expect computes the value of every system-wide metric.
 func (w *World) Expect() *Expectation {
 	x := &expecting{w, Expectation{make(map[Series]string), make(map[string]bool), make(map[string]bool)}}
 	x.memory()
@@ -62,8 +62,7 @@ func (x *expecting) lacks(metrics ...string) {
 	}
 }
 
-// num is a field at the instant, 0 if the scenario does not mention it, cut to
-// the field's width.
+// num is a field's value at the instant, 0 if the scenario does not mention it.
 func (x *expecting) num(fields map[string]*expr, name string) uint64 {
 	if e := fields[name]; e != nil {
 		return uint64(e.at(x.T).n)
@@ -74,7 +73,7 @@ func (x *expecting) num32(fields map[string]*expr, name string) uint64 {
 	return uint64(uint32(x.num(fields, name)))
 }
 
-// has reports whether a structure is there; if not, the metric is lacking.
+// has reports whether a structure exists; if not, the metric is lacking.
 func (x *expecting) has(name, metric string) bool {
 	if s := x.sysctls[name]; s != nil && s.absent(x.T) {
 		x.lacks(metric)
@@ -139,8 +138,7 @@ func (x *expecting) processors() {
 		x.f32("kernel.all.load", name, v)
 		x.f64("vm.loadavg", name, v)
 	}
-	// Which processes there are is not the oracle's business: scenarios set
-	// the counts.
+	// The oracle does not count the processes: scenarios set the counts.
 	if e := x.World.set["task_count"]; e != nil {
 		x.i("kernel.all.nprocs", "", e.at(x.T).n)
 		x.i("kernel.all.nthreads", "", x.World.set["thread_count"].at(x.T).n)
@@ -175,7 +173,7 @@ func (x *expecting) processors() {
 	x.i("kernel.all.nsessions", "", int64(sessions))
 }
 
-// answer is a sysctl's number or text; false if there is none of that name.
+// answer returns a sysctl's number or text; false if there is no such name.
 func (x *expecting) answer(name string) (value, bool) {
 	s := x.sysctls[name]
 	if s == nil || s.absent(x.T) {
@@ -192,7 +190,7 @@ func (x *expecting) answer(name string) (value, bool) {
 	return value{n: x.unset(name)}, true
 }
 
-// unset is what the host answers for a name that the scenario does not set.
+// unset is the host's answer for a name that the scenario does not set.
 func (x *expecting) unset(name string) int64 {
 	switch name {
 	case "kern.num_tasks", "kern.num_taskthreads":
@@ -243,7 +241,7 @@ func (x *expecting) count(conns []*thing) int64 {
 	return n
 }
 
-// scalars are the metrics that are a sysctl by another name.
+// scalars expects the metrics that are a sysctl under another name.
 func (x *expecting) scalars() {
 	for metric, name := range map[string]string{
 		"hinv.machine": "hw.model", "hinv.pagesize": "hw.pagesize",
@@ -309,7 +307,7 @@ func (x *expecting) scalars() {
 	}
 }
 
-// quads is an array of ten numbers, given in hexadecimal.
+// quads expects an array of ten numbers, given in hexadecimal.
 func (x *expecting) quads(name string) {
 	s := x.sysctls[name]
 	if s == nil || s.absent(x.T) {
@@ -371,7 +369,7 @@ func (x *expecting) tree() {
 		case s.kind == 'q':
 			x.i(name, "", v.n)
 		case s.kind == 'i' && (name == "vm.pageout_inactive_used" || name == "vm.pageout_inactive_clean"):
-			// Declared signed, but they count up through the sign.
+			// Declared signed, but they count up through the sign bit.
 			x.u(name, "", uint64(uint32(v.n)))
 		case s.kind == 'i':
 			x.i(name, "", int64(int32(v.n)))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// parents tells which class a class of the I/O registry is derived from.
+// parents maps a class of the I/O registry to its base class.
 var parents = map[string]string{
 	"IONVMeBlockStorageDriver": "IOBlockStorageDriver", "AppleAPFSVolume": "AppleAPFSMedia", "AppleAPFSMedia": "IOMedia",
 	"AGXAcceleratorG13G": "AGXAccelerator", "AGXAcceleratorG13X": "AGXAccelerator", "AGXAcceleratorG14G": "AGXAccelerator",
@@ -29,7 +29,7 @@ func (o *object) is(class string) bool {
 	return false
 }
 
-// objects lists what is there of a class, in the registry's order.
+// objects lists the existing objects of a class, in the registry's order.
 func (x *expecting) objects(class string) []*object {
 	var list []*object
 	var visit func(*object)
@@ -57,7 +57,7 @@ func prop(list []*property, name string) *property {
 	return nil
 }
 
-// number is a property's, or that of one in a dictionary.
+// number returns a property's number, also of one inside a dictionary.
 func (x *expecting) number(list []*property, path ...string) (int64, bool) {
 	p := prop(list, path[0])
 	if p == nil {
@@ -271,7 +271,7 @@ func (x *expecting) battery() {
 	}
 }
 
-// sensor is what an SMC key says after its encoding has cut it.
+// sensor is the value of an SMC key after rounding by its encoding.
 func (x *expecting) sensor(key string) (float64, bool) {
 	s, ok := x.smc[key]
 	if !ok {

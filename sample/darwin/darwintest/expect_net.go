@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// sum32 adds up counters of 32 bits, as one that wraps with them.
+// sum32 adds up counters of 32 bits; the sum wraps as they do.
 func (x *expecting) sum32(fields map[string]*expr, names ...string) uint64 {
 	var sum uint32
 	for _, name := range names {
@@ -59,7 +59,7 @@ func (x *expecting) protocols() {
 		}
 	}
 
-	// What every kernel of this kind obeys.
+	// The constants of every such kernel.
 	x.u("network.tcp.rtoalgorithm", "", 4)
 	x.u("network.tcp.rtomax", "", 64_000)
 	x.i("network.tcp.maxconn", "", -1)
@@ -87,13 +87,13 @@ var tcpFields = map[string]string{
 	"network.tcp.inerrs.short": "tcps_rcvshort", "network.tcp.inerrs.memdrop": "tcps_rcvmemdrop",
 }
 
-// withheld reports whether the kernel keeps the TCP statistics to itself.
+// withheld reports whether the kernel withholds the TCP statistics.
 func (w *World) withheld() bool {
 	s := w.sysctls["net.inet.tcp.disable_access_to_stats"]
 	return !w.root && s != nil && s.value != nil && s.value.at(w.T).n != 0
 }
 
-// Withheld are the metrics that an ordinary user is refused in this scenario.
+// Withheld lists the metrics that the kernel refuses an ordinary user in this scenario.
 func (w *World) Withheld() []string {
 	var names []string
 	if w.withheld() {

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// ExpectProcesses works out the value of every metric of processes, for a
-// recorder that runs as root. Instances are called as the metrics' domain has
-// it: the pid with six digits, a blank, the name.
+// ExpectProcesses computes the value of every metric of processes, for a recorder that runs as
+// root. Instances have the names of the metrics' domain: the pid with six digits, a blank, the
+// name.
 func (w *World) ExpectProcesses(args bool) *Expectation {
 	x := &expecting{w, Expectation{make(map[Series]string), make(map[string]bool), make(map[string]bool)}}
 	x.World.number()
-	// The names of users and terminals are those of the machine that
-	// simulates.
+	// The names of users and terminals are those of the simulating machine.
 	for _, m := range []string{"proc.id.uid_nm", "proc.id.euid_nm", "proc.id.suid_nm", "proc.id.gid_nm", "proc.psinfo.ttyname"} {
 		x.Free[m] = true
 	}
@@ -36,15 +35,14 @@ func (w *World) ExpectProcesses(args bool) *Expectation {
 	x.u("proc.runq.unknown", "", 0)
 	x.u("proc.control.all.threads", "", 0)
 	x.u("proc.control.perclient.threads", "", 0)
-	// What has happened since the first sweep: while time stands still,
-	// nothing.
+	// The events since the first sweep: while time stands still there are none.
 	for _, m := range []string{"proc.started", "proc.exited", "proc.unseen", "proc.unrecorded", "proc.unread"} {
 		x.u(m, "", 0)
 	}
 	return &x.Expectation
 }
 
-// of is a field of the process, with what the host makes of its absence.
+// of is a field of the process; absent is the host's value if the scenario does not set it.
 func (x *expecting) of(p *process, field string, absent int64) int64 {
 	if e := p.fields[field]; e != nil {
 		return e.at(x.T).n
@@ -52,8 +50,7 @@ func (x *expecting) of(p *process, field string, absent int64) int64 {
 	return absent
 }
 
-// throughTicks is what nanoseconds become in the kernel's unit, and after that
-// in nanoseconds again.
+// throughTicks converts nanoseconds to the kernel's unit and back.
 func (x *expecting) throughTicks(ns int64) uint64 {
 	numer, denom := uint64(x.numer), uint64(x.denom)
 	hi, lo := bits.Mul64(uint64(ns), denom)
@@ -67,8 +64,8 @@ func (x *expecting) nanoseconds(ticks uint64) uint64 {
 	return ns
 }
 
-// shown is the name under which people see a process. The list has only its
-// first 16 characters; the file's name is the whole where it begins like that.
+// shown is the name of a process for people. The list has only its first 16 characters; the
+// file's name is the full name if it begins like that.
 func (p *process) shown() string {
 	short := p.comm
 	if short == "" {
@@ -190,7 +187,7 @@ func (x *expecting) taskInfo(p *process, in string, running int64) {
 	u("proc.psinfo.priority", uint64(x.of(p, "priority", 31)))
 	faults, pageins := task("faults", "pti_faults", 0), task("pageins", "pti_pageins", 0)
 	u("proc.psinfo.faults", uint64(faults))
-	// A count that the kernel has stopped says no more than that.
+	// Beyond this value the kernel has stopped the count.
 	if faults >= math.MaxInt32 {
 		u("proc.psinfo.minflt", math.MaxInt32)
 	} else {
@@ -205,8 +202,8 @@ func (x *expecting) taskInfo(p *process, in string, running int64) {
 	}
 }
 
-// usage expects what proc_pid_rusage answers. What no process has ever counted
-// is not counted on this machine.
+// usage expects the answers of proc_pid_rusage. A count that is zero for all processes is one
+// that this machine does not have.
 func (x *expecting) usage(p *process, in string) {
 	rusage := func(p *process, field, name string) (uint64, bool) {
 		if e := p.rusage[field]; e != nil {
@@ -272,8 +269,8 @@ func (x *expecting) usage(p *process, in string) {
 	}
 }
 
-// open expects the descriptors of a process. Those that the scenario only
-// counts are files, and sockets of no kind from the fourth on.
+// open expects the descriptors of a process. If the scenario gives only their number, they are
+// files and, from the fourth on, sockets of no kind.
 func (x *expecting) open(p *process, in string) {
 	count := uint64(3)
 	if p.descriptors != nil {

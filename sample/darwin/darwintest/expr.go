@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// value is what an expression is at an instant: text, or a number both as an
-// integer and as it is.
+// value is the value of an expression at an instant: text, or a number both as an integer and as
+// a float.
 type value struct {
 	text   string
 	isText bool
@@ -33,8 +33,8 @@ type step struct {
 	v    value
 }
 
-// number reads a plain number as the host does: decimal or hexadecimal, with a
-// binary multiple behind it.
+// number reads a plain number as the host does: decimal or hexadecimal, with an optional suffix
+// for a binary multiple.
 func number(s string) (value, bool) {
 	switch s {
 	case "":
@@ -72,8 +72,7 @@ func (s *statement) valueAt(i int) (value, error) {
 	return value{text: s.words[i].text, isText: true}, nil
 }
 
-// expr reads the expression that begins at word i and returns the place behind
-// it.
+// expr reads the expression that begins at word i and returns the index after it.
 func (s *statement) expr(i int) (*expr, int, error) {
 	if i >= len(s.words) {
 		return nil, i, s.fail("a value is missing")

@@ -16,27 +16,26 @@ import (
 	"tachograph/testdata/built"
 )
 
-// ArchVariable names an environment variable that chooses the processor of the
-// simulated Mac: amd64, which is the default, or arm64, which is emulated and
-// ten to twenty times slower.
+// ArchVariable is the environment variable that chooses the processor of the simulated Mac:
+// amd64, which is the default, or arm64, which is emulated and ten to twenty times slower.
 const ArchVariable = "TACHO_MAC_ARCH"
 
-// emulatedSpeed is how much faster than time an emulated Mac can live.
+// emulatedSpeed is the greatest --speed, as a multiple of real time, for an emulated Mac.
 const emulatedSpeed = 2
 
-// errNoMac is why there is no simulated Mac here.
+// errNoMac says why there is no simulated Mac on this machine.
 var errNoMac = errors.New("the macOS tests need linux/amd64 with make and a C compiler")
 
-// Mac is the simulated Mac in testdata/darwinhost, built.
+// Mac is the built simulated Mac of testdata/darwinhost.
 type Mac struct {
-	Host    string // the program that runs others
-	Shipped string // the folder of the scenarios that come with it
-	Arch    string // of the programs it runs
+	Host    string // the program that runs other programs
+	Shipped string // the folder of its own scenarios
+	Arch    string // of the programs that it runs
 }
 
-// FindMac builds the simulated Mac, if need be. root is the module's. What was
-// built stays among the temporary files, under a name made from its sources,
-// for other packages' tests and for the next time.
+// FindMac builds the simulated Mac, if necessary. root is the module's directory. The build
+// stays among the temporary files, under a name made from its sources, for other packages' tests
+// and for the next time.
 func FindMac(root string) (Mac, error) {
 	m := Mac{Arch: os.Getenv(ArchVariable)}
 	if m.Arch == "" {
@@ -54,7 +53,7 @@ func FindMac(root string) (Mac, error) {
 		return m, err
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tachograph-mac-%s-%d-%s", m.Arch, os.Getuid(), id))
-	// Others may be building it.
+	// Another process may be building it.
 	unlock, err := built.Lock(dir + ".lock")
 	if err != nil {
 		return m, err
@@ -73,7 +72,7 @@ func FindMac(root string) (Mac, error) {
 			return m, errNoMac
 		}
 	}
-	// Built aside and moved into place whole: who builds it may be ended.
+	// Build aside and rename the result: the building process may be killed.
 	aside, err := os.MkdirTemp("", "tachograph-mac-")
 	if err != nil {
 		return m, err
@@ -85,8 +84,7 @@ func FindMac(root string) (Mac, error) {
 	return m, os.Rename(aside, dir)
 }
 
-// Need skips the test where there can be no simulated Mac, and fails it where
-// it could not be built.
+// Need skips the test where there can be no simulated Mac, and fails it where the build failed.
 func Need(t testing.TB, err error) {
 	t.Helper()
 	switch {
@@ -97,15 +95,15 @@ func Need(t testing.TB, err error) {
 	}
 }
 
-// Program returns the path of a package as a program for the Mac, or, with .test
-// after it, of its tests. It is built once for all packages of a run.
+// Program returns the path of a package built as a program for the Mac, or of its tests if pkg
+// ends in .test. It is built once for all packages of a run.
 func (m Mac) Program(pkg string) (string, error) {
 	return built.Package(built.Target{OS: "darwin", Arch: m.Arch}, pkg)
 }
 
-// Command makes the command that runs a program on the Mac; flags are the
-// host's. An emulated processor lives as much faster than time as it can; on it
-// functions leave garbage wherever the calling convention lets them.
+// Command makes the command that runs a program on the Mac; flags are the host's. It limits
+// --speed to what an emulated processor can reach. On an emulated processor functions leave
+// garbage wherever the calling convention allows it.
 func (m Mac) Command(flags []string, program string, args ...string) *exec.Cmd {
 	flags = m.bearable(flags)
 	if m.Emulated() {
@@ -114,10 +112,10 @@ func (m Mac) Command(flags []string, program string, args ...string) *exec.Cmd {
 	return exec.Command(m.Host, append(append(flags, program), args...)...)
 }
 
-// Emulated reports whether the processor is an emulated one.
+// Emulated reports whether the processor is emulated.
 func (m Mac) Emulated() bool { return m.Arch != runtime.GOARCH }
 
-// bearable lowers what --speed asks for to what the processor can do.
+// bearable limits --speed to what the processor can reach.
 func (m Mac) bearable(flags []string) []string {
 	flags = slices.Clone(flags)
 	for i := 1; i < len(flags); i++ {
@@ -128,8 +126,8 @@ func (m Mac) bearable(flags []string) []string {
 	return flags
 }
 
-// fingerprint is a name for the sources in a folder. The folder counts, since
-// what is built refers to the scenarios in it.
+// fingerprint returns a name for the sources in a folder. It includes the folder's path, because
+// the build refers to the scenarios in it.
 func fingerprint(folder string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "src", "*"))
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// process is one of the simulated processes. The program that runs on the
-// simulated Mac is one as well; its pid is 0 if the scenario does not give it.
+// process is one of the simulated processes. One of them is the program that runs on the
+// simulated Mac; its pid is 0 if the scenario does not set it.
 type process struct {
 	thing
 	pid   int64
@@ -30,7 +30,7 @@ type descriptor struct {
 	fields map[string]*expr
 }
 
-// birth is a stretch of time in which processes are born that nobody sees.
+// birth is a period in which short-lived processes are born unseen.
 type birth struct{ rate, from, until float64 }
 
 func newProcess(pid int64, order int) *process {
@@ -42,7 +42,7 @@ func newProcess(pid int64, order int) *process {
 	return p
 }
 
-// longAgo is when a process began that does not say when: at the boot.
+// longAgo is the start of a process without a given start: at the boot.
 const longAgo = -1e9
 
 func (w *World) processStatement(s *statement) error {
@@ -130,7 +130,7 @@ func (p *process) describe(block []*statement) error {
 		case "exec", "bsdinfo", "shortbsdinfo", "uniqidinfo", "uniqueid":
 			err = c.fail("the oracle does not follow %q", c.word(0))
 		case "env", "memory", "protected", "coalition", "vminfo", "taskbasic", "zombie":
-			// Nothing that a metric shows.
+			// No metric shows these.
 		case "state":
 			state := map[string]int64{"idle": 1, "run": 2, "sleep": 3, "stop": 4, "zombie": 5}[c.word(1)]
 			p.fields["state"] = &expr{at0: value{n: state, f: float64(state)}}
@@ -175,8 +175,8 @@ func (w *World) birthStatement(s *statement) {
 	w.births = append(w.births, b)
 }
 
-// number gives the processes their unique numbers: a number for each birth
-// since the boot, in the order of time, also for those that nobody sees.
+// number gives the processes their unique numbers: one for each birth since the boot, in order
+// of time, including unseen births.
 func (w *World) number() {
 	w.self()
 	ordered := slices.Clone(w.processes)

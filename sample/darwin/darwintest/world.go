@@ -38,10 +38,10 @@ type World struct {
 }
 
 type sysctl struct {
-	kind   byte // i u q Q s o t l S, as the host has them
+	kind   byte // i u q Q s o t l S, as in the host
 	value  *expr
 	second *expr
-	// absentFrom and absentUntil bound the time in which there is no such name.
+	// absentFrom and absentUntil limit the time in which the name does not exist.
 	absentFrom, absentUntil float64
 }
 
@@ -65,8 +65,8 @@ func newThing(name string) *thing {
 	return &thing{name: name, fields: make(map[string]*expr), start: math.Inf(-1), end: math.Inf(1)}
 }
 
-// Load reads the scenario in path. shipped is the host's own folder, with the
-// scenarios to include and, beside it, the tree of sysctls.
+// Load reads the scenario in path. shipped is the host's own folder, with the scenarios to
+// include and, beside it, the tree of sysctls.
 func Load(path, shipped string) (*World, error) {
 	w := &World{
 		sysctls: make(map[string]*sysctl), structs: make(map[string]map[string]*expr),
@@ -102,7 +102,7 @@ func (w *World) readTree(path string) error {
 			w.sysctl(c[0]).kind = c[2][0]
 		}
 	}
-	// What the host knows beside the tree, or otherwise than the tree.
+	// Names that the host has in addition to the tree, or differently.
 	for _, name := range strings.Fields("kern.osrevision kern.posix1version kern.saved_ids kern.job_control kern.ngroups " +
 		"hw.physmem hw.usermem hw.pagesize_compat hw.epoch hw.vectorunit hw.busfrequency_compat hw.cpufrequency_compat hw.packages kern.hostid") {
 		w.sysctl(name).kind = 'i'
@@ -148,7 +148,7 @@ func (w *World) statement(s *statement) error {
 	case "self":
 		return w.selfStatement(s)
 	case "sleep", "fail", "reboot", "panic", "powercut":
-		// Breaks and failures have tests of their own.
+		// Breaks and failures have separate tests.
 	case "sysctl":
 		return w.sysctlStatement(s)
 	case "stats":
@@ -204,7 +204,7 @@ func (w *World) clockStatement(s *statement) error {
 			w.wall = v.f
 		}
 	case "step":
-		// Steps have tests of their own.
+		// Steps have separate tests.
 	default:
 		return s.fail("the oracle does not know the clock's %q", s.word(1))
 	}
@@ -353,7 +353,7 @@ func (w *World) cpuStatement(c *statement) error {
 	return nil
 }
 
-// find is the thing of a name, made if need be.
+// find returns the thing called name, making it if necessary.
 func find(list *[]*thing, name string, words []token) *thing {
 	for _, x := range *list {
 		if x.name == name {
@@ -411,5 +411,5 @@ func (x *thing) fillProps(block []*statement) error {
 	return nil
 }
 
-// alive reports whether x is there at time t.
+// alive reports whether x exists at time t.
 func (x *thing) alive(t float64) bool { return t >= x.start && t < x.end }

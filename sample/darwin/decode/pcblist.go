@@ -20,7 +20,7 @@ type TCPList struct {
 	// Rows is the number of listed connections; Told is the number of existing ones according to
 	// the records at the list's beginning and end, including those not shown to the caller.
 	Rows, Told uint64
-	// Steady is false if connections came or went while the kernel wrote it.
+	// Steady is false if connections came or went while the kernel wrote the list.
 	Steady bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// The two doors of the runtime. The first takes a 32-bit -1 for failure and
-// then returns errno; the second takes a 64-bit one.
+// The runtime's two ways to call libSystem. The first treats a 32-bit -1 as failure and then
+// returns errno; the second treats a 64-bit one so.
 
 //go:linkname call6 syscall.syscall6
 func call6(fn, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2 uintptr, err syscall.Errno)
@@ -22,23 +22,23 @@ func taskSelfAddr() unsafe.Pointer
 
 func taskSelf() uintptr { return uintptr(*(*uint32)(taskSelfAddr())) }
 
-// errnoAddr is where libSystem keeps errno for the current thread; the caller
-// must have locked itself to the thread.
+// errnoAddr returns the address of libSystem's errno for the current thread. The caller must
+// have locked itself to the thread.
 func errnoAddr() *int32 {
 	r, _, _ := call6X(addr___error, 0, 0, 0, 0, 0, 0)
 	return (*int32)(foreign(r))
 }
 
-// foreign is the pointer to memory of libSystem or CoreFoundation that a call
-// returned as a number.
+// foreign converts a number that a call returned to a pointer into memory of libSystem or
+// CoreFoundation.
 func foreign(r uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&r)) }
 
-// failsWithZero makes a call of libproc's, which returns a count of bytes, and
-// nothing but 0 on failure. Where 0 can also mean an empty list (mayBeEmpty),
-// errno is cleared first, because success leaves it as it was.
+// failsWithZero calls a function of libproc that returns a count of bytes, and only 0 on
+// failure. Where 0 can also mean an empty list (mayBeEmpty), it clears errno first, because
+// success leaves errno unchanged.
 //
-// It makes more calls than one, so what its arguments point to must not live
-// on the stack, which may grow in between.
+// It makes more than one call, so its arguments must not point to the stack, which may grow in
+// between.
 //
 //go:uintptrescapes
 func failsWithZero(mayBeEmpty bool, fn, a1, a2, a3, a4, a5 uintptr) (n int, errno syscall.Errno) {
@@ -55,7 +55,7 @@ func failsWithZero(mayBeEmpty bool, fn, a1, a2, a3, a4, a5 uintptr) (n int, errn
 	return n, errno
 }
 
-// cString is the text before the first NUL of b.
+// cString returns the text before the first NUL of b.
 func cString(b []byte) string {
 	for i, c := range b {
 		if c == 0 {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// The constants of CoreFoundation's that are used here.
+// The constants of CoreFoundation that this package uses.
 const (
 	cfUTF8       = 0x08000100
 	cfSInt64Type = 4
@@ -33,7 +33,7 @@ func ask(fn uintptr) uintptr {
 	return id
 }
 
-// The type numbers, which CoreFoundation hands out at run time.
+// cfTypes are the type numbers, which CoreFoundation assigns at run time.
 var cfTypes struct{ str, number, boolean, data, dict uintptr }
 
 var loadTypes = sync.OnceFunc(func() {
@@ -44,14 +44,14 @@ var loadTypes = sync.OnceFunc(func() {
 	cfTypes.dict = ask(addr_CFDictionaryGetTypeID)
 })
 
-// Key is a property's name as CoreFoundation wants it. Keys are made once and
-// used for every reading.
+// Key is a property's name as a CoreFoundation string. Keys are made once and used for every
+// reading.
 type Key struct {
 	name string
 	str  ref
 }
 
-// NewKey makes a key; Release gives it back.
+// NewKey makes a key. The caller must Release it.
 func NewKey(name string) *Key {
 	s, err := syscall.BytePtrFromString(name)
 	if err != nil {
@@ -61,24 +61,24 @@ func NewKey(name string) *Key {
 	return &Key{name, ref(r)}
 }
 
-// Release gives the key's string back.
+// Release releases the key's string.
 func (k *Key) Release() {
 	k.str.release()
 	k.str = 0
 }
 
-// Value is a CoreFoundation object that was handed to us. The zero Value is
-// one that is not there, which all its methods take. An owned Value is to be
-// released; one that a dictionary owns is valid as long as its dictionary.
+// Value is a CoreFoundation object. The zero Value means that there is none; all methods accept
+// it. The caller must release an owned Value; a Value that a dictionary owns is valid as long as
+// its dictionary.
 type Value struct{ obj ref }
 
 // Exists reports whether there is a value.
 func (v Value) Exists() bool { return v.obj != 0 }
 
-// Release gives an owned value back.
+// Release releases an owned value.
 func (v Value) Release() { v.obj.release() }
 
-// Get is the value of a dictionary's key, which the dictionary owns.
+// Get returns the value of a dictionary's key. The dictionary owns it.
 func (v Value) Get(k *Key) Value {
 	loadTypes()
 	if v.obj == 0 || k.str == 0 || v.obj.typeID() != cfTypes.dict {
@@ -88,8 +88,8 @@ func (v Value) Get(k *Key) Value {
 	return Value{ref(r)}
 }
 
-// Int is a number or a boolean as an integer. A number with a fraction is
-// rounded towards zero; one stored as unsigned keeps its bits.
+// Int returns a number or a boolean as an integer. A number with a fraction is rounded towards
+// zero; one stored as unsigned keeps its bits.
 func (v Value) Int() (int64, bool) {
 	loadTypes()
 	if v.obj == 0 {
@@ -100,7 +100,7 @@ func (v Value) Int() (int64, bool) {
 		var n int64
 		ok, _, _ := call6X(addr_CFNumberGetValue, uintptr(v.obj), cfSInt64Type, uintptr(unsafe.Pointer(&n)), 0, 0, 0)
 		if ok&0xff == 0 {
-			// Not exactly an integer of 64 bits: it has a fraction.
+			// Not exactly a 64-bit integer: it has a fraction.
 			f, ok := v.float()
 			return int64(f), ok && math.Abs(f) < 1<<63
 		}
@@ -118,8 +118,7 @@ func (v Value) float() (float64, bool) {
 	return f, ok&0xff != 0 && !math.IsNaN(f)
 }
 
-// Text writes a string into buf, which bounds its length, and returns the
-// bytes.
+// Text writes a string into buf, which limits its length, and returns the bytes.
 func (v Value) Text(buf []byte) ([]byte, bool) {
 	loadTypes()
 	if v.obj == 0 || v.obj.typeID() != cfTypes.str || len(buf) == 0 {
@@ -138,7 +137,7 @@ func (v Value) Text(buf []byte) ([]byte, bool) {
 	return buf, true
 }
 
-// Data copies as much of a block of bytes as buf has room for.
+// Data copies as many bytes of a CFData as buf has room for.
 func (v Value) Data(buf []byte) ([]byte, bool) {
 	loadTypes()
 	if v.obj == 0 || v.obj.typeID() != cfTypes.data {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// Error is a call that failed, and what it said.
+// Error is a failed call, with its error.
 type Error struct {
 	Call string
 	Err  error // syscall.Errno or Kern
@@ -19,7 +19,7 @@ func failed(call string, errno syscall.Errno) error { return &Error{call, errno}
 // Kern is a kern_return_t or an IOReturn.
 type Kern int32
 
-// The codes that callers tell apart.
+// The codes that callers distinguish.
 const (
 	MigArrayTooLarge    Kern = -307
 	KernInvalidAddress  Kern = 1
@@ -48,7 +48,7 @@ func (k Kern) Error() string {
 	return fmt.Sprintf("code %d", int32(k))
 }
 
-// Is makes refusals of the two kernels, Mach and BSD, look alike to errors.Is.
+// Is lets errors.Is treat refusals of both kernels, Mach and BSD, as EPERM.
 func (k Kern) Is(target error) bool {
 	return target == syscall.EPERM && (k == KernNoAccess || k == ioNotPrivileged || k == ioNotPermitted || k == 53)
 }

@@ -1,4 +1,4 @@
-// What is imported from IOKit and CoreFoundation, in the same three pieces as libSystem's.
+// The imports from IOKit and CoreFoundation, in the same three pieces as libSystem's.
 package sys
 
 //go:cgo_import_dynamic libc_IOServiceMatching IOServiceMatching "/System/Library/Frameworks/IOKit.framework/Versions/A/IOKit"

@@ -1,5 +1,5 @@
-// What is imported from libSystem: for each function a pragma that binds the symbol,
-// a trampoline in the .s file that jumps to it, and the trampoline's address here.
+// The imports from libSystem: for each function a pragma that binds the symbol, a trampoline in
+// the .s file that jumps to it, and the trampoline's address here.
 package sys
 
 //go:cgo_import_dynamic libc___error __error "/usr/lib/libSystem.B.dylib"

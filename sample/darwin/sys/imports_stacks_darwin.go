@@ -1,4 +1,5 @@
-// What a sampler of stacks needs of libSystem besides; see imports_libsystem_darwin.go.
+// The further imports from libSystem for the sampling of stacks; see
+// imports_libsystem_darwin.go.
 package sys
 
 //go:cgo_import_dynamic libc_task_read_for_pid task_read_for_pid "/usr/lib/libSystem.B.dylib"

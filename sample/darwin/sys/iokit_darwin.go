@@ -10,17 +10,17 @@ type Service struct{ obj uint32 }
 
 var servicePlane = append([]byte("IOService"), 0)
 
-// searchParents looks for a property in the object and then, level by level,
-// in what it is attached to.
+// searchParents looks for a property in the object and then, level by level, in the objects that
+// it is attached to.
 const searchParents = 1 | 2
 
-// Class names a class of the I/O registry; it is made once.
+// Class is the name of a class of the I/O registry; it is made once.
 type Class struct {
 	name string
 	c    []byte // with its NUL
 }
 
-// NewClass makes a class's name ready for use.
+// NewClass makes a Class from a name.
 func NewClass(name string) Class { return Class{name, append([]byte(name), 0)} }
 
 // Services calls visit for each object of a class or of one derived from it,
@@ -32,8 +32,7 @@ func Services(class Class, visit func(Service) (keep bool)) error {
 		return failed("IOServiceMatching "+class.name, syscall.ENOMEM)
 	}
 	var iter uint32
-	// This call takes over our reference to the matching dictionary, also
-	// when it fails.
+	// This call consumes our reference to the matching dictionary, even when it fails.
 	r, _, _ := call6X(addr_IOServiceGetMatchingServices, 0, match, uintptr(unsafe.Pointer(&iter)), 0, 0, 0)
 	if int32(r) != 0 {
 		return kernFailed("IOServiceGetMatchingServices "+class.name, r)
@@ -71,14 +70,14 @@ func each(iter uint32, visit func(Service) (keep bool)) {
 	Service{iter}.Release()
 }
 
-// Release gives the reference back.
+// Release releases the reference.
 func (s Service) Release() {
 	if s.obj != 0 {
 		call6X(addr_IOObjectRelease, uintptr(s.obj), 0, 0, 0, 0, 0)
 	}
 }
 
-// Conforms reports whether s is of a class or of one derived from it.
+// Conforms reports whether s is of a class or of a derived class.
 func (s Service) Conforms(class Class) bool {
 	r, _, _ := call6X(addr_IOObjectConformsTo, uintptr(s.obj), uintptr(unsafe.Pointer(unsafe.SliceData(class.c))), 0, 0, 0, 0)
 	return r&0xff != 0
@@ -91,7 +90,7 @@ func (s Service) ID() (uint64, error) {
 	return id, kernFailed("IORegistryEntryGetRegistryEntryID", r)
 }
 
-// Name is what the registry calls the object.
+// Name is the object's name in the registry.
 func (s Service) Name() (string, error) {
 	// The call writes an io_name_t, which has 128 bytes.
 	var b [128]byte
@@ -99,7 +98,7 @@ func (s Service) Name() (string, error) {
 	return cString(b[:]), kernFailed("IORegistryEntryGetName", r)
 }
 
-// Property copies one property; the caller owns the value.
+// Property copies a property; the caller owns the value.
 func (s Service) Property(k *Key) Value {
 	if k.str == 0 {
 		return Value{}
@@ -108,7 +107,7 @@ func (s Service) Property(k *Key) Value {
 	return Value{ref(r)}
 }
 
-// FindProperty is Property that also looks in what s is attached to.
+// FindProperty is Property that also looks in the objects that s is attached to.
 func (s Service) FindProperty(k *Key) Value {
 	if k.str == 0 {
 		return Value{}
@@ -118,7 +117,7 @@ func (s Service) FindProperty(k *Key) Value {
 	return Value{ref(r)}
 }
 
-// Connection is an open door to a driver.
+// Connection is an open connection to a driver.
 type Connection struct{ port uint32 }
 
 // Open opens the driver's user client of type 0.
@@ -137,7 +136,7 @@ func (c Connection) Call(selector uint32, in, out []byte) error {
 	return kernFailed("IOConnectCallStructMethod", r)
 }
 
-// Close closes the door.
+// Close closes the connection.
 func (c Connection) Close() error {
 	if c.port == 0 {
 		return nil
@@ -146,9 +145,8 @@ func (c Connection) Close() error {
 	return kernFailed("IOServiceClose", r)
 }
 
-// PowerSources calls visit with the description of each power source, which is
-// valid during the call, and then with the kind of source that the machine
-// runs on ("AC Power").
+// PowerSources calls visit with the description of each power source, which is valid during the
+// call, and then providing with the kind of source that the machine runs on ("AC Power").
 func PowerSources(visit func(description Value), providing func(kind Value)) error {
 	r, _, _ := call6X(addr_IOPSCopyPowerSourcesInfo, 0, 0, 0, 0, 0, 0)
 	if r == 0 {

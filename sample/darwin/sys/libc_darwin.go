@@ -7,19 +7,17 @@ import (
 	"unsafe"
 )
 
-// Sizes of the records that this file hands out.
+// Sizes of the records that this file returns.
 const (
 	StatfsSize = 2168
 	UtmpxSize  = 640
 )
 
-// mntNoWait makes getfsstat answer from memory: a file server that is gone
-// does not hang us.
+// mntNoWait makes getfsstat answer from memory: a dead file server does not hang us.
 const mntNoWait = 2
 
-// Mounts reads one struct statfs (StatfsSize bytes) per mounted file system.
-// The result aliases the returned buffer, which at least doubles while the
-// list fills it.
+// Mounts reads one struct statfs (StatfsSize bytes) per mounted file system. The result aliases
+// the returned buffer, which at least doubles while the list fills it.
 func Mounts(buf []byte) (list, next []byte, err error) {
 	for range growTries {
 		n, errno := getfsstat(buf)
@@ -43,8 +41,8 @@ func getfsstat(buf []byte) (int, syscall.Errno) {
 	return int(int32(r)), 0
 }
 
-// FileSystemType fills conf with the struct vfsconf of a type of file system;
-// one that is not loaded is an error.
+// FileSystemType fills conf with the struct vfsconf of a type of file system; a type that is not
+// loaded is an error.
 func FileSystemType(name string, conf []byte) error {
 	s, err := syscall.BytePtrFromString(name)
 	if err != nil {
@@ -102,7 +100,7 @@ func Notify(name string) (Notification, error) {
 	return n, notifyFailed("notify_register_check "+name, r)
 }
 
-// State is the number that the name's owner keeps with it.
+// State is the number that the name's owner stores with it.
 func (n Notification) State() (uint64, error) {
 	var v uint64
 	r, _, _ := call6X(addr_notify_get_state, uintptr(n.token), uintptr(unsafe.Pointer(&v)), 0, 0, 0, 0)

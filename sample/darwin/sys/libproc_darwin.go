@@ -5,18 +5,17 @@ import (
 	"unsafe"
 )
 
-// PidInfo is proc_pidinfo for the flavours that fill a struct: n is how many
-// bytes were filled, and 0 comes with an errno (ESRCH: no such process; EPERM:
-// not ours to look at). A kernel older or newer than the flavour's struct may
-// fill less than buf.
+// PidInfo is proc_pidinfo for the flavours that fill a struct. n is the number of bytes filled;
+// 0 comes with an errno (ESRCH: no such process; EPERM: not ours to look at). A kernel older or
+// newer than the flavour's struct may fill less than buf.
 func PidInfo(pid, flavor int32, arg uint64, buf []byte) (n int, errno syscall.Errno) {
 	return failsWithZero(false, addr_proc_pidinfo, uintptr(pid), uintptr(flavor), uintptr(arg),
 		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)))
 }
 
-// PidList is proc_pidinfo for the flavours that fill a list (descriptors,
-// threads), which may be empty. Without a buffer n is an over-estimate of the
-// bytes needed; a buffer that was filled to the end may have been too short.
+// PidList is proc_pidinfo for the flavours that fill a list (descriptors, threads), which may be
+// empty. Without a buffer n is an over-estimate of the bytes needed; a completely filled buffer
+// may have been too short.
 func PidList(pid, flavor int32, arg uint64, buf []byte) (n int, errno syscall.Errno) {
 	return failsWithZero(true, addr_proc_pidinfo, uintptr(pid), uintptr(flavor), uintptr(arg),
 		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)))
@@ -28,8 +27,8 @@ func PidFDInfo(pid, fd, flavor int32, buf []byte) (n int, errno syscall.Errno) {
 		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)))
 }
 
-// PidRusage fills buf with the rusage_info of a flavour, whose exact size buf
-// must have at least. A flavour that the kernel does not know is EINVAL.
+// PidRusage fills buf with the rusage_info of a flavour. buf must have at least the struct's
+// exact size. A flavour that the kernel does not know is EINVAL.
 func PidRusage(pid, flavor int32, buf []byte) syscall.Errno {
 	_, _, errno := call6(addr_proc_pid_rusage, uintptr(pid), uintptr(flavor),
 		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), 0, 0, 0)

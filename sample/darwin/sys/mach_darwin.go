@@ -2,7 +2,7 @@ package sys
 
 import "unsafe"
 
-// AbsoluteTime is the time since boot in Mach ticks, not counting sleep.
+// AbsoluteTime is the time since boot in Mach ticks, without sleep.
 func AbsoluteTime() uint64 {
 	r, _, _ := rawCall6(addr_mach_absolute_time, 0, 0, 0, 0, 0, 0)
 	return uint64(r)
@@ -14,31 +14,30 @@ func ContinuousTime() uint64 {
 	return uint64(r)
 }
 
-// Timebase is the fraction that turns ticks of this process's clocks into
-// nanoseconds.
+// Timebase is the fraction that converts ticks of this process's clocks to nanoseconds.
 func Timebase() (numer, denom uint32) {
 	var t [2]uint32
 	call6X(addr_mach_timebase_info, uintptr(unsafe.Pointer(&t[0])), 0, 0, 0, 0, 0)
 	return t[0], t[1]
 }
 
-// Host is a reference to the host port, through which the kernel is asked
-// about the machine as a whole.
+// Host is a reference to the host port, through which the kernel answers questions about the
+// machine as a whole.
 type Host struct{ port uint32 }
 
-// OpenHost takes a reference; Close gives it back.
+// OpenHost returns a reference. The caller must Close it.
 func OpenHost() Host {
 	r, _, _ := call6X(addr_mach_host_self, 0, 0, 0, 0, 0, 0)
 	return Host{uint32(r)}
 }
 
-// Close gives the reference back.
+// Close releases the reference.
 func (h Host) Close() error { return releasePort(h.port) }
 
-// Statistics64 fills words with a flavour of host statistics and returns
-// how many words the kernel filled, which depends on its version. With
-// MigArrayTooLarge n is how many it would have filled, had there been room. The
-// kernel limits how often it answers afresh; see package sample/darwin.
+// Statistics64 fills words with a flavour of host statistics and returns how many words the
+// kernel filled, which depends on its version. With MigArrayTooLarge n is how many it would have
+// filled, given the room. The kernel limits how often it answers afresh; see package
+// sample/darwin.
 func (h Host) Statistics64(flavor int32, words []uint32) (n int, err error) {
 	count := uint32(len(words))
 	r, _, _ := call6X(addr_host_statistics64, uintptr(h.port), uintptr(flavor),
@@ -49,8 +48,8 @@ func (h Host) Statistics64(flavor int32, words []uint32) (n int, err error) {
 	return min(int(count), len(words)), nil
 }
 
-// ProcessorInfo appends what host_processor_info tells of all processors to
-// words, which has the same number of words for each of the ncpu.
+// ProcessorInfo appends the answer of host_processor_info to words: the same number of words for
+// each of the ncpu processors.
 func (h Host) ProcessorInfo(flavor int32, words []uint32) (all []uint32, ncpu int, err error) {
 	var processors, count uint32
 	var list unsafe.Pointer
@@ -67,7 +66,7 @@ func (h Host) ProcessorInfo(flavor int32, words []uint32) (all []uint32, ncpu in
 // ProcessorSet is a reference to the set of all processors.
 type ProcessorSet struct{ port uint32 }
 
-// DefaultProcessorSet asks for the processor set that all threads run in.
+// DefaultProcessorSet returns the processor set that all threads run in.
 func (h Host) DefaultProcessorSet() (ProcessorSet, error) {
 	var s ProcessorSet
 	r, _, _ := call6X(addr_processor_set_default, uintptr(h.port), uintptr(unsafe.Pointer(&s.port)), 0, 0, 0, 0)
@@ -85,7 +84,7 @@ func (s ProcessorSet) Statistics(flavor int32, words []uint32) (n int, err error
 	return min(int(count), len(words)), nil
 }
 
-// Close gives the reference back.
+// Close releases the reference.
 func (s ProcessorSet) Close() error { return releasePort(s.port) }
 
 func releasePort(port uint32) error {

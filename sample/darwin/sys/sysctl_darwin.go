@@ -5,14 +5,14 @@ import (
 	"unsafe"
 )
 
-// growTries bounds how often a list may outgrow its buffer between the
-// question for its size and the reading of it.
+// growTries limits how often a list may outgrow its buffer between the request for its size and
+// the reading.
 const growTries = 8
 
-// MIB is the number of a sysctl, which is how the kernel finds it fastest.
+// MIB is the number of a sysctl, by which the kernel finds it fastest.
 type MIB []int32
 
-// Lookup resolves a sysctl's name. A name that this kernel does not have is
+// Lookup resolves a sysctl's name. For a name that this kernel does not have the error is
 // ENOENT.
 func Lookup(name string) (MIB, error) {
 	var mib [12]int32
@@ -29,9 +29,9 @@ func Lookup(name string) (MIB, error) {
 	return append(MIB(nil), mib[:min(int(n), len(mib))]...), nil
 }
 
-// Sysctl reads m into buf and returns how many bytes that were. A buffer that
-// is too short is ENOMEM (ENOBUFS for the routing lists). A nil buffer asks
-// for the size, which for lists is an over-estimate.
+// Sysctl reads m into buf and returns the number of bytes. A buffer that is too short is ENOMEM
+// (ENOBUFS for the routing lists). A nil buffer asks for the size, which for lists is an
+// over-estimate.
 func Sysctl(m MIB, buf []byte) (n int, errno syscall.Errno) {
 	if len(m) == 0 {
 		return 0, syscall.ENOENT
@@ -45,10 +45,9 @@ func Sysctl(m MIB, buf []byte) (n int, errno syscall.Errno) {
 	return int(size), 0
 }
 
-// SysctlList reads a list whose length changes: it tries buf first, and if
-// that is too short asks for the size, enlarges buf and reads again, until the
-// list has not grown in between. It returns the bytes read, which alias the
-// returned buffer, and the buffer for the next time.
+// SysctlList reads a list whose length changes. It tries buf first. If that is too short it asks
+// for the size, enlarges buf and reads again, until the list has not grown in between. It
+// returns the bytes read, which alias the returned buffer, and the buffer for the next time.
 func SysctlList(m MIB, buf []byte) (list, next []byte, errno syscall.Errno) {
 	if len(buf) > 0 {
 		n, e := Sysctl(m, buf)

@@ -5,16 +5,15 @@ import (
 	"unsafe"
 )
 
-// rawCall6 is call6 without a word to Go's scheduler, which cannot give what Go code
-// runs on to somebody else then. It is for calls that return at once and never
-// wait for anything: while one does, the collector of garbage waits, too.
+// rawCall6 is call6 without informing Go's scheduler, which then cannot give the thread's
+// processor slot to other Go code. It is for calls that return at once and never wait: while
+// such a call waits, the garbage collector waits, too.
 //
 //go:linkname rawCall6 syscall.rawSyscall6
 func rawCall6(fn, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2 uintptr, err syscall.Errno)
 
-// Task is a right to look into another process, Thread into one of its threads.
-// Token is a suspension of a task, that ends with the right: also when the
-// process that holds it is killed.
+// Task is a right to inspect another process, Thread one of its threads. Token is a suspension
+// of a task; it ends with the token, also when the process that holds it is killed.
 type (
 	Task   uint32
 	Thread uint32
@@ -24,8 +23,8 @@ type (
 // TaskSelf is this process.
 func TaskSelf() Task { return Task(taskSelf()) }
 
-// TaskReadForPid asks for the right to read a process, suspend and resume it
-// included. Refusals of Apple's programs are logged by the kernel, each time.
+// TaskReadForPid asks for the right to read a process, which includes suspending and resuming
+// it. The kernel logs each refusal for one of Apple's programs.
 func TaskReadForPid(pid int32) (Task, syscall.Errno) {
 	var t Task
 	_, _, errno := call6(addr_task_read_for_pid, taskSelf(), uintptr(pid), uintptr(unsafe.Pointer(&t)), 0, 0, 0)
@@ -39,7 +38,7 @@ func TaskForPid(pid int32) (Task, Kern) {
 	return t, Kern(int32(r))
 }
 
-// ClosePort gives a right back that was got here.
+// ClosePort releases a right from this package.
 func ClosePort(port uint32) error { return releasePort(port) }
 
 // Info fills words with a flavour of task_info and returns how many words the
@@ -51,7 +50,7 @@ func (t Task) Info(flavor int32, words []uint32) (n int, k Kern) {
 	return min(int(count), len(words)), Kern(int32(r))
 }
 
-// Threads appends a right to each thread, which the caller gives back.
+// Threads appends a right to each thread, which the caller must release.
 func (t Task) Threads(to []Thread) ([]Thread, Kern) {
 	var list unsafe.Pointer
 	var count uint32
@@ -64,7 +63,7 @@ func (t Task) Threads(to []Thread) ([]Thread, Kern) {
 	return to, 0
 }
 
-// Read fills b from the task's memory, or does nothing.
+// Read fills b from the task's memory, or fails.
 func (t Task) Read(addr uint64, b []byte) Kern {
 	if len(b) == 0 {
 		return 0
@@ -78,15 +77,15 @@ func (t Task) Read(addr uint64, b []byte) Kern {
 	return KernInvalidAddress
 }
 
-// Suspend stops all threads of the task until the token is given back, by Resume
-// or ClosePort, or ends with this process.
+// Suspend stops all threads of the task until the token is released, by Resume or ClosePort, or
+// by the end of this process.
 func (t Task) Suspend() (Token, Kern) {
 	var token Token
 	r, _, _ := call6X(addr_task_suspend2, uintptr(t), uintptr(unsafe.Pointer(&token)), 0, 0, 0, 0)
 	return token, Kern(int32(r))
 }
 
-// Resume ends a suspension; the token is used up unless it fails.
+// Resume ends a suspension. It consumes the token unless it fails.
 func (t Token) Resume() Kern {
 	r, _, _ := rawCall6(addr_task_resume2, uintptr(t), 0, 0, 0, 0, 0)
 	return Kern(int32(r))
@@ -114,14 +113,14 @@ func (t Thread) State(flavor int32, words []uint32) Kern {
 	return KernInvalidArgument
 }
 
-// SharedCache is where this process has the system's libraries; 0 is nowhere.
+// SharedCache is the location of the system's libraries in this process; 0 if there is none.
 func SharedCache() (base, size uint64) {
 	r, _, _ := call6X(addr__dyld_get_shared_cache_range, uintptr(unsafe.Pointer(&size)), 0, 0, 0, 0, 0)
 	return uint64(r), size
 }
 
-// Stackshot stops all processors, writes down what all threads do (those of one
-// process, or -1 for everybody's), and lets read have it, who may not keep it.
+// Stackshot stops all processors and records what all threads do (of one process, or with -1 of
+// all processes). It passes the result to read, which must not keep it.
 func Stackshot(pid int32, flags uint64, read func(shot []byte)) error {
 	config, _, _ := call6X(addr_stackshot_config_create, 0, 0, 0, 0, 0, 0)
 	if config == 0 {
