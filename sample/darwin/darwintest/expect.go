@@ -62,7 +62,8 @@ func (x *expecting) lacks(metrics ...string) {
 	}
 }
 
-// num is a field's value at the instant, 0 if the scenario does not mention it.
+// num is a field's value at the instant, 0 if the scenario does not mention it. num32 is the
+// value cut to 32 bits.
 func (x *expecting) num(fields map[string]*expr, name string) uint64 {
 	if e := fields[name]; e != nil {
 		return uint64(e.at(x.T).n)

@@ -52,7 +52,7 @@ type smcValue struct {
 	value    *expr
 }
 
-// thing is something with fields that lives for a while.
+// thing is an object with fields and a limited life.
 type thing struct {
 	name       string
 	words      []token

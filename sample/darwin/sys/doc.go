@@ -7,7 +7,9 @@
 // symbol, an assembly trampoline that jumps to it, and a call through the runtime's own entry to
 // libSystem (syscall.syscall6 and its siblings, which the standard library keeps accessible for
 // golang.org/x/sys). The runtime puts the arguments where the C calling convention expects them.
-// 15-25
+//
+// # Rules
+//
 //   - A Go pointer becomes a uintptr only inside the argument list of the call
 //     itself. The compiler then keeps its target alive and in place until the
 //     call returns; the runtime's side is nosplit, so the stack does not move
@@ -19,20 +21,6 @@
 //     the read repeated.
 //   - Errors name the call. For functions that fail with 0 instead of -1, errno
 //     is read on the same thread.
-//
-// # Rules
-//
-//   - A Go pointer becomes a uintptr only inside the argument list of the call
-//     itself. The compiler then keeps what it points to alive and in place
-//     until the call returns; the runtime's side is nosplit, so the stack does
-//     not move either.
-//   - Whatever the kernel or CoreFoundation hands out is given back before the
-//     function that asked for it returns, or has a Close or Release of its own.
-//   - A result of unknown length is asked for by size, then read; it may grow
-//     between the two calls, so a buffer that turned out short is enlarged and
-//     the read repeated.
-//   - Errors name the call. Functions that fail with 0 instead of -1 have
-//     their errno fetched on the same thread.
 //
 // # What has been executed
 //
