@@ -13,7 +13,7 @@ const (
 	// LookShare limits what looking costs in the long run: a source that takes five milliseconds
 	// to look does so every hundred seconds at most. The quickest look counts, because one look
 	// on a machine that is busy starting takes longer than usual. However much a look costs,
-	// there is one each rarest.
+	// it delays the next by rarest at most.
 	LookShare = 20_000
 	rarest    = 10 * time.Minute
 )

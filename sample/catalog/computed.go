@@ -1,6 +1,6 @@
 package catalog
 
-// Metrics that are computed when they are read back, never recorded.
+// computedRows are metrics that are computed when they are read back, never recorded.
 var computedRows = []row{
 	{"computed.compression_ratio", own(8, 1), f64, now, none, single, polled,
 		"How many times smaller the compressor makes what it stores",

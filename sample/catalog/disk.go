@@ -1,6 +1,6 @@
 package catalog
 
-// Disks and APFS containers.
+// diskRows are the metrics of disks and APFS containers.
 var diskRows = []row{
 	{"disk.all.avactive", pcpLinux(0, 44), u64, counts, millisec, single, fast,
 		"Time in which at least one request was under way, over all disks",

@@ -1,6 +1,6 @@
 package catalog
 
-// Mounted file systems.
+// filesysRows are the metrics of mounted file systems.
 var filesysRows = []row{
 	{"filesys.avail", pcp(5, 40), u64, now, kbyte, "filesys", polled,
 		"Space left for ordinary users",

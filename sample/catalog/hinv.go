@@ -1,6 +1,6 @@
 package catalog
 
-// Hardware inventory.
+// hinvRows are the metrics of hardware inventory.
 var hinvRows = []row{
 	{"hinv.cpu.cache", pcpLinux(18, 4), u64, holds, kbyte, "cpu", static,
 		"Cache the processor reports",

@@ -1,6 +1,6 @@
 package catalog
 
-// Processor time, load, uptime, limits and identity of the kernel.
+// kernelRows are the metrics of processor time, load, uptime, limits and identity of the kernel.
 var kernelRows = []row{
 	{"kernel.all.blocked", pcpLinux(0, 16), u64, now, none, single, fast,
 		"Processes that wait for a disk",

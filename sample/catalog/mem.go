@@ -1,6 +1,6 @@
 package catalog
 
-// Physical memory, its compressor, and swap.
+// memRows are the metrics of physical memory, its compressor, and swap.
 var memRows = []row{
 	{"mem.active", pcp(1, 5), u64, now, kbyte, single, fast,
 		"Memory used recently, in Kbyte",

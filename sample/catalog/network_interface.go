@@ -1,6 +1,6 @@
 package catalog
 
-// Network interfaces.
+// networkInterfaceRows are the metrics of network interfaces.
 var networkInterfaceRows = []row{
 	{"network.all.in.bytes", pcp(26, 0), u64, counts, bytes, single, fast,
 		"Bytes received, over all interfaces but loopback",

@@ -1,6 +1,6 @@
 package catalog
 
-// UDP, ICMP and IPv6.
+// networkIpRows are the metrics of UDP, ICMP and IPv6.
 var networkIpRows = []row{
 	{"network.icmp.inaddrmaskreps", pcpLinux(14, 32), u64, counts, count, single, polled,
 		"ICMP address mask replies received",

@@ -1,6 +1,6 @@
 package catalog
 
-// Sockets and the queues below them.
+// networkSocketRows are the metrics of sockets and the queues below them.
 var networkSocketRows = []row{
 	{"network.sockstat.frag.inuse", pcpLinux(11, 15), u64, now, count, single, polled,
 		"IPv4 packets waiting for fragments",

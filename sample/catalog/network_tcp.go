@@ -1,6 +1,6 @@
 package catalog
 
-// TCP.
+// networkTcpRows are the metrics of TCP.
 var networkTcpRows = []row{
 	{"network.tcp.activeopens", pcp(17, 168), u64, counts, count, single, fast,
 		"Connections this host began",

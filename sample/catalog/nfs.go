@@ -1,6 +1,6 @@
 package catalog
 
-// NFS and its remote procedure calls.
+// nfsRows are the metrics of NFS and its remote procedure calls.
 var nfsRows = []row{
 	{"nfs3.client.calls", pcp(11, 94), u64, counts, count, single, polled,
 		"NFS version 3 calls, as a client",

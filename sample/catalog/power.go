@@ -1,6 +1,6 @@
 package catalog
 
-// Power, temperature and graphics.
+// powerRows are the metrics of power, temperature and graphics.
 var powerRows = []row{
 	{"gpu.memory.free", pcp(20, 2), u64, now, bytes, "gpu", polled,
 		"Graphics memory not in use",

@@ -1,6 +1,6 @@
 package catalog
 
-// One value per process.
+// procRows are metrics with one value per process.
 var procRows = []row{
 	{"proc.control.all.threads", pcpProc(0, 0), u32, now, none, single, static,
 		"Whether threads are recorded for every process",

@@ -1,6 +1,6 @@
 package catalog
 
-// The recorder's metrics about itself.
+// recorderRows are the recorder's metrics about itself.
 var recorderRows = []row{
 	{"platform", own(9, 1), text, holds, none, single, static,
 		"Kind of system the recorder runs on: macos or linux",

@@ -137,8 +137,8 @@ var (
 	cycles      = metric.Units{Other: "cycle"}
 )
 
-// The domains of metric identifiers: PCP's agents for Darwin, for processes
-// and for Linux, and our own for what PCP lacks.
+// pcp, pcpProc, pcpLinux and own make metric identifiers in the domains of PCP's agents for
+// Darwin, for processes and for Linux, and in our own domain for what PCP lacks.
 func pcp(cluster, item uint32) metric.PMID      { return metric.NewPMID(78, cluster, item) }
 func pcpProc(cluster, item uint32) metric.PMID  { return metric.NewPMID(3, cluster, item) }
 func pcpLinux(cluster, item uint32) metric.PMID { return metric.NewPMID(60, cluster, item) }

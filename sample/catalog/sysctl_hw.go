@@ -1,6 +1,6 @@
 package catalog
 
-// The hardware tree of sysctl.
+// sysctlHwRows are the metrics of the hardware tree of sysctl.
 var sysctlHwRows = []row{
 	{"hw.activecpu", own(1, 1), i32, holds, none, single, static,
 		"Processors that are running now",

@@ -1,6 +1,6 @@
 package catalog
 
-// The kernel tree of sysctl.
+// sysctlKernRows are the metrics of the kernel tree of sysctl.
 var sysctlKernRows = []row{
 	{"kern.aiomax", own(2, 1), i32, holds, count, single, constrained,
 		"Asynchronous requests that may be under way in the whole system",

@@ -1,6 +1,6 @@
 package catalog
 
-// The other trees of sysctl.
+// sysctlOtherRows are the metrics of the other trees of sysctl.
 var sysctlOtherRows = []row{
 	{"debug.bpf_bufsize", own(7, 1), i32, holds, bytes, single, constrained,
 		"Buffer a packet capture gets unless it asks for another",

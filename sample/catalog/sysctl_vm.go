@@ -1,6 +1,6 @@
 package catalog
 
-// The virtual memory tree of sysctl.
+// sysctlVmRows are the metrics of the virtual memory tree of sysctl.
 var sysctlVmRows = []row{
 	{"vm.add_wire_count_over_global_limit", own(5, 1), i64, counts, count, single, polled,
 		"Requests to wire memory that broke the limit of the system",

@@ -1,6 +1,6 @@
 package catalog
 
-// One value per thread of the processes selected for it.
+// threadRows are metrics with one value per thread of the processes selected for it.
 var threadRows = []row{
 	{"thread.pid", own(12, 1), u32, holds, none, "thread", thread,
 		"Process number of the process the thread belongs to",

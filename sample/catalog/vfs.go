@@ -1,6 +1,6 @@
 package catalog
 
-// Open files, vnodes and inter-process communication.
+// vfsRows are the metrics of open files, vnodes and inter-process communication.
 var vfsRows = []row{
 	{"ipc.maxsockbuf", pcp(21, 1), u32, holds, bytes, single, constrained,
 		"Largest buffer a socket may ask for",

@@ -16,7 +16,7 @@
 // the kernel's window is stale as well. macOS 27 repeats one answer, its newest revision, to all
 // programs: there a repetition shows only by being unchanged, and a changed answer may be up to
 // a second older than its stamp, if other programs ask as often.
-// The list of interfaces gives such programs byte counts that are cut to 32
+//
 // In the list of interfaces such programs see byte counts cut to 32 bits and rounded down to 1
 // KiB. The counts are therefore taken from the interface MIB, which has them whole, and from the
 // list only where that fails; they are then marked as 32 bits wide.

@@ -12,5 +12,4 @@
 //
 // A budget limits what reading may cost over time, however often callers ask: when it is used
 // up, what is expensive to read is shared for longer.
-// used up, what is expensive to read is shared for longer.
 package demand

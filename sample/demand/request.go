@@ -14,7 +14,7 @@ import (
 type request struct {
 	source *source
 	broke  bool // the budget is used up
-	// after excludes the source's first so many readings as too old, whatever the clock says.
+	// after excludes the source's readings up to this number as too old, whatever the clock says.
 	after  uint64
 	began  int64 // awake clock
 	groups []groupRequest

@@ -185,8 +185,8 @@ func (s *source) count(c *Cost, inTime bool, repay time.Duration) (news bool) {
 	return news
 }
 
-// newest returns the latest reading of a column; nil if that is older than since or among the
-// first so many readings (after). The caller holds mu.
+// newest returns the latest reading of a column; nil if that is older than since or its number
+// is not above after. The caller holds mu.
 func (s *source) newest(group, col int, since int64, after uint64) *reading {
 	for _, r := range s.recent[group] {
 		if !r.has(col) {

@@ -11,10 +11,8 @@
 //
 // A single keeper goroutine checks, usually each second, for sources that hang, sleep, steps of
 // the clock, a changed time zone, and a recorder that uses more than it may.
-// recorder that uses more than it may.
 //
 // All deadlines are on the awake clock, which stops while the machine sleeps: after nine hours
 // of sleep nothing is late. Sleep itself shows as the continuous clock running away from the
 // awake one.
-// the continuous clock running away from the awake one.
 package engine

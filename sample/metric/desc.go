@@ -57,7 +57,7 @@ func (d *Desc) Bits() int {
 	}
 }
 
-// MinInterval is the shortest interval at which reading d again can give anything new.
+// MinInterval is the monotonic rule: the shortest interval at which reading d again can give anything new.
 func (d *Desc) MinInterval() time.Duration {
 	if d.Fastest != 0 {
 		return d.Fastest

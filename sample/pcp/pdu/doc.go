@@ -13,7 +13,6 @@
 // A message is big endian. It begins with its length, its kind and its sender (the number of a
 // client's context in pmcd's requests to agents, the process in credentials, and otherwise
 // zero).
-// credentials, and zero else).
 package pdu
 
 import (
