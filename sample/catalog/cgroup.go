@@ -1,8 +1,8 @@
 package catalog
 
-// A control group's counts include all groups below it. The names are those of PCP's agent for
-// version 2, and, for metrics that it has for version 1 only, for version 1. Periods, which
-// PCP's agent calls instants, are counters.
+// cgroupRows are the metrics of control groups. A group's counts include all groups below it.
+// The names are those of PCP's agent for version 2, and, for metrics that it has for version 1
+// only, for version 1. Periods, which PCP's agent calls instants, are counters.
 var cgroupRows = []row{
 	{"cgroup.cpu.stat.system", pcpProc(67, 1), u64, counts, microsec, "cgroup", process,
 		"Processor time of a control group in the kernel",

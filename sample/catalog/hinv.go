@@ -1,6 +1,6 @@
 package catalog
 
-// hinvRows are the metrics of hardware inventory.
+// hinvRows are the metrics of the hardware inventory.
 var hinvRows = []row{
 	{"hinv.cpu.cache", pcpLinux(18, 4), u64, holds, kbyte, "cpu", static,
 		"Cache the processor reports",

@@ -1,6 +1,6 @@
 package catalog
 
-// memVmstatRows are the metrics of Linux's virtual memory event counters.
+// memVmstatRows are Linux's virtual memory event counters.
 var memVmstatRows = []row{
 	{"mem.vmstat.balloon_deflate", pcpLinux(28, 103), u64, counts, count, single, polled,
 		"Pages taken back from the hypervisor",

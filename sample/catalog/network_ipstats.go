@@ -1,6 +1,6 @@
 package catalog
 
-// networkIpstatsRows are the metrics of Linux's counters of IP, ICMPv6 and UDP over IPv6.
+// networkIpstatsRows are Linux's counters of IP, ICMPv6 and UDP over IPv6.
 var networkIpstatsRows = []row{
 	{"network.icmp6.incsumerrors", pcpLinux(58, 36), u64, counts, count, single, polled,
 		"ICMPv6 messages with a wrong checksum",

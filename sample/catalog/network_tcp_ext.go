@@ -1,6 +1,6 @@
 package catalog
 
-// networkTcpExtRows are the metrics of Linux's extended TCP counters.
+// networkTcpExtRows are Linux's extended TCP counters.
 var networkTcpExtRows = []row{
 	{"network.tcp.abortfailed", pcpLinux(53, 80), u64, counts, count, single, polled,
 		"Resets that could not be sent",

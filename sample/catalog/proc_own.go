@@ -1,7 +1,7 @@
 package catalog
 
-// Metrics of processes that both kernels have beyond PCP's Darwin tables. Metrics that PCP's
-// Linux agent has keep its identifiers.
+// procOwnRows are metrics of processes that both kernels have beyond PCP's Darwin tables. Metrics
+// that PCP's Linux agent has keep its identifiers.
 var procOwnRows = []row{
 	{"proc.cpu.billed_system_time", own(11, 1), u64, counts, nanosec, "process", process,
 		"CPU time others spent on work this process asked them for",

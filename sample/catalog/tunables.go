@@ -1,7 +1,7 @@
 package catalog
 
-// Tunables of Linux below /proc/sys, by their own names. Characters that a metric's name may not
-// have become underscores.
+// tunableRows are Linux's tunables below /proc/sys, by their own names. Characters that a
+// metric's name may not have become underscores.
 var tunableRows = []row{
 	{"vm.swappiness", own(14, 1), i64, holds, none, single, constrained,
 		"How readily memory of programs is swapped out rather than file cache dropped",
