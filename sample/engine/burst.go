@@ -125,8 +125,8 @@ func (c *class) calm(now metric.Stamp) {
 	}
 }
 
-// savedFor limits the time over which unused budget accumulates. thrifty is the amount, as such
-// a time, that the recorder starts with.
+// savedFor is the time whose unused budget can be saved up at most. At its start the recorder
+// has the budget of the time thrifty.
 const (
 	savedFor = time.Hour
 	thrifty  = 10 * time.Minute
