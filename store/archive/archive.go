@@ -179,7 +179,7 @@ func (a *File) loadHeader() error {
 	a.head = *h
 	in := &a.Info
 	in.Format, in.ID, in.Host, in.BootID = h.Format, h.ID, h.Host, h.BootID
-	in.TimeZone, in.Recorder, in.Since = h.TimeZone, h.Recorder, h.Since
+	in.TimeZone, in.Recorder, in.Since, in.Until = h.TimeZone, h.Recorder, h.Since, h.Until
 	if h.Reduced != nil && h.Reduced.Step > 0 {
 		in.Step, in.Of = h.Reduced.Step, h.Reduced.Of
 	}
@@ -371,7 +371,7 @@ func (a *File) span() {
 		}
 	}
 	if !a.Info.Empty {
-		a.Info.To = max(a.Info.To, a.head.Until)
+		a.Info.To = max(a.Info.To, a.Info.Until)
 	}
 }
 
@@ -437,9 +437,9 @@ type Info struct {
 	// Last is when the last tick was read, on the clock that is never set. Where the wall clock
 	// was set back, To may be a later wall clock than Last's. Zero if the archive is Empty.
 	Last metric.Stamp
-	// Since is where an archive that is a part of others begins; it ends at To. 0 if it is not
-	// a part. See Begin.
-	Since int64
+	// Since and Until are the wall clocks between which an archive that is a part of others
+	// holds what was recorded; 0 for an end that was not cut. See Begin.
+	Since, Until int64
 	Live  bool
 	Empty bool // holds no ticks
 	Bytes int64

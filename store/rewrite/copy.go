@@ -208,16 +208,19 @@ func (b *bootFiles) since(opt *CopyOptions) int64 {
 	return first.Info.Since
 }
 
-// until returns the wall clock up to which the copy holds what was recorded; 0 if the window
-// does not cut it.
-func (b *bootFiles) until(opt *CopyOptions) (until int64) {
+// until returns the wall clock up to which the copy holds what was recorded; 0 if neither the
+// window nor the last source has such an end.
+func (b *bootFiles) until(opt *CopyOptions) int64 {
+	last := &b.files[0].Info
 	for _, f := range b.files {
-		until = max(until, f.Info.To)
+		if f.Info.To > last.To {
+			last = &f.Info
+		}
 	}
-	if opt.To == 0 || opt.To >= until {
-		return 0
+	if opt.To != 0 && opt.To < last.To {
+		return opt.To
 	}
-	return opt.To
+	return last.Until
 }
 
 // write makes an archive of b; nil if that would be empty.

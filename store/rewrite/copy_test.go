@@ -176,6 +176,43 @@ func TestCopyOfAll(t *testing.T) {
 	}
 }
 
+// TestCopyOfACopy wants the copy of a window to end where the window does, also when it is
+// copied again.
+func TestCopyOfACopy(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "a.tacho")
+	machine(t, src, 3, 1500)
+	span := func(path string) [2]int64 {
+		r, err := store.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		in := r.Archives()[0]
+		return [2]int64{in.Begin(), in.To}
+	}
+	whole := span(src)
+	from, to := whole[0]+(whole[1]-whole[0])/3+1, whole[0]+(whole[1]-whole[0])/2+1
+	for i, c := range []struct {
+		opt  rewrite.ReadOptions
+		want [2]int64
+	}{
+		{rewrite.ReadOptions{From: from, To: to}, [2]int64{from, to}},
+		{rewrite.ReadOptions{}, [2]int64{from, to}},
+		{rewrite.ReadOptions{From: whole[0], To: whole[1]}, [2]int64{from, to}},
+		{rewrite.ReadOptions{To: to - 1}, [2]int64{from, to - 1}},
+	} {
+		dst := filepath.Join(dir, fmt.Sprint(i, ".tacho"))
+		if _, err := rewrite.Copy(dst, rewrite.CopyOptions{ReadOptions: c.opt}, src); err != nil {
+			t.Fatal(err)
+		}
+		if got := span(dst); got != c.want {
+			t.Errorf("copy %d is from %d to %d, want %d", i, got[0], got[1], c.want)
+		}
+		src = dst
+	}
+}
+
 // renaming is a Mapping that changes everything that it is asked about.
 type renaming struct{}
 
