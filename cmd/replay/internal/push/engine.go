@@ -26,67 +26,67 @@ type Follower interface {
 
 // Options say what is pushed where.
 type Options struct {
-	// Target is the address, without what is secret in it.
+	// Target is the address, without the secrets in it.
 	Target string
 	Sink   Sink
-	// Open follows what is recorded from a position on; base: begin with how things
-	// stood there.
+	// Open follows what is recorded from a position on; with base it begins with the standing
+	// values at that position.
 	Open func(from follow.Position, base bool) (Follower, error)
-	// Oldest is the position before the first archive that has something recorded
-	// after an instant, and when it begins; ok is false where there is none.
+	// Oldest returns the position before the first archive that has anything recorded after an
+	// instant, and when that archive begins; ok is false if there is none.
 	Oldest func(after int64) (at follow.Position, from int64, ok bool, err error)
-	// Archives are the paths that are pushed; the push notes them in its state.
+	// Archives are the paths that are pushed; the push writes them into its state.
 	Archives []string
-	// State is the file of the state; its directory is there.
+	// State is the file of the state; its directory exists.
 	State string
-	// Forever follows what is being recorded; else what there is by now is pushed.
+	// Forever follows what is being recorded; else only what is recorded by now is pushed.
 	Forever bool
 	// Since is the wall clock before which nothing is pushed.
 	Since int64
-	// A batch is complete with so many values or bytes, or when it is so old; 0: as
-	// Default says.
+	// A batch is complete with this many values or bytes, or at this age; 0: see Default.
 	MaxValues, MaxBytes int
 	MaxAge              time.Duration
-	// Again pushes what was refused and set aside, and nothing else.
+	// Again pushes only what was refused and set aside.
 	Again bool
-	// StopRefused ends with the first batch that is refused, which else is set aside.
+	// StopRefused ends the push at the first refused batch, which else is set aside.
 	StopRefused bool
-	// GiveUp is how long attempts may fail; 0: for ever.
+	// GiveUp is how long attempts may fail; 0: forever.
 	GiveUp time.Duration
-	// Note is told what people should know, a sentence each.
+	// Note gets what the user should know, a sentence at a time.
 	Note func(text string)
-	// Progress, if set, is told after each batch.
+	// Progress, if set, is called after each batch.
 	Progress func(pushstate.State)
 }
 
-// Default are the bounds of a batch where nothing else is said.
+// Default are the bounds of a batch where the Options set none.
 var Default = struct {
 	MaxValues, MaxBytes int
 	MaxAge              time.Duration
 }{50_000, 8 << 20, 5 * time.Second}
 
-// How long it is waited after a failure at most, and what is doubled with each.
+// The upper bounds of the pause after a failure: the first one, which doubles with each failure,
+// and the longest.
 const (
 	firstPause   = 250 * time.Millisecond
 	longestPause = time.Minute
-	// slowPause is where somebody has to do something about it.
+	// slowPause is for failures that a person has to fix.
 	slowPause        = 15 * time.Second
 	longestSlowPause = 5 * time.Minute
-	longestAsked     = time.Hour // that a receiver may ask to wait
+	longestAsked     = time.Hour // the longest pause that a receiver may ask for
 )
 
-// parting is how long a batch on its way may take when this program is to end.
+// parting is how long a batch that is being sent may still take when this program is to end.
 const parting = 700 * time.Millisecond
 
 // An Engine pushes to one receiver.
 type Engine struct {
 	opt      Options
 	state    pushstate.State
-	recorded atomic.Int64  // wall clock of the latest that was read
-	waiting  atomic.Uint64 // values that were made ready
+	recorded atomic.Int64  // wall clock of the latest item that was read
+	waiting  atomic.Uint64 // values in batches that are ready and not yet sent
 	lost     chan error
-	told     map[string]time.Time // what was noted when
-	failing  time.Time            // since when attempts fail; zero: they do not
+	told     map[string]time.Time // when each note was last given
+	failing  time.Time            // when attempts began to fail; zero: they do not
 	written  time.Time
 }
 
@@ -107,11 +107,11 @@ func New(opt Options) *Engine {
 	return &Engine{opt: opt, lost: make(chan error, 64), told: make(map[string]time.Time)}
 }
 
-// State is the state as it is after Run.
+// State returns the state, as it is after Run.
 func (e *Engine) State() pushstate.State { return e.state }
 
-// Run pushes until all is acknowledged, or, where it goes on for ever, until ctx
-// ends. It then returns the error of ctx.
+// Run pushes until all is acknowledged or, if Forever, until ctx ends. It then returns the error
+// of ctx.
 func (e *Engine) Run(ctx context.Context) (err error) {
 	unlock, err := pushstate.Lock(e.opt.State)
 	if err != nil {
@@ -155,7 +155,7 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// begin reads the state, and finds where to go on.
+// begin reads the state, and finds where to continue.
 func (e *Engine) begin() (from follow.Position, end *follow.Position, err error) {
 	old, err := pushstate.Read(e.opt.State)
 	switch {
@@ -180,7 +180,7 @@ func (e *Engine) begin() (from follow.Position, end *follow.Position, err error)
 	s := &e.state
 	s.Target, s.PID, s.Began, s.Ended, s.Failing = e.opt.Target, os.Getpid(), time.Now(), false, false
 	if e.opt.Again {
-		return from, end, nil // where the others are to go on stays
+		return from, end, nil // the position of the ordinary pushes stays
 	}
 	s.Follow, s.Archives, s.Waiting = e.opt.Forever, e.opt.Archives, 0
 	if from.Archive == "" {
@@ -190,8 +190,8 @@ func (e *Engine) begin() (from follow.Position, end *follow.Position, err error)
 	return from, end, nil
 }
 
-// open follows what is recorded from a position on. Where that is not there any more,
-// or was never known, it begins with the oldest that comes after.
+// open follows what is recorded from a position on. If that position is gone or was never known,
+// it begins with the oldest archive after it.
 func (e *Engine) open(from follow.Position, end *follow.Position) (Follower, follow.Position, *follow.Position, error) {
 	_, based := e.opt.Sink.(Based)
 	if from.Archive != "" {
@@ -200,8 +200,7 @@ func (e *Engine) open(from follow.Position, end *follow.Position) (Follower, fol
 			return f, from, end, err
 		}
 	}
-	// What the receiver has not acknowledged of an archive that is not there any
-	// more is lost.
+	// What the receiver had not acknowledged of a removed archive is lost.
 	if from.Archive != "" {
 		e.opt.Since = max(e.opt.Since, e.state.AckedWall+1)
 		e.state.Since = e.opt.Since
@@ -253,8 +252,8 @@ func (e *Engine) deliver(ctx context.Context, batches <-chan *ready) error {
 	}
 }
 
-// sendAll sends a batch, and those that are ready by then. The state is written before
-// each, which also says that the one before was acknowledged, and behind the last.
+// sendAll sends a batch, and the batches that are ready by then. It writes the state before
+// each, which also says that the previous one was acknowledged, and after the last.
 func (e *Engine) sendAll(ctx context.Context, r *ready, batches <-chan *ready) error {
 	for r != nil {
 		if err := e.send(ctx, r); err != nil {
@@ -273,7 +272,7 @@ func (e *Engine) sendAll(ctx context.Context, r *ready, batches <-chan *ready) e
 // send sends a batch until it is acknowledged or refused.
 func (e *Engine) send(ctx context.Context, r *ready) error {
 	s := &e.state
-	if a := r.id.Archive; a != nil { // which nothing was read of where it is only a step
+	if a := r.id.Archive; a != nil { // nil if nothing was read from it, only the position moved
 		s.Host, s.Name = a.Host.ID, a.Host.Name
 	}
 	s.Acked = r.id.From.String()
@@ -305,7 +304,8 @@ func (e *Engine) send(ctx context.Context, r *ready) error {
 	return nil
 }
 
-// offer sends a batch until it is acknowledged, all of it or all but a part, or refused.
+// offer sends a batch until the receiver acknowledges all of it, acknowledges all but a part, or
+// refuses it.
 func (e *Engine) offer(ctx context.Context, r *ready) (refused *Refused, err error) {
 	s := &e.state
 	err = e.attempts(ctx, r.batch.Send)
@@ -332,8 +332,7 @@ func (e *Engine) taken(r *ready) {
 	e.state.Batches++
 }
 
-// setAside notes a batch that was refused: where it stands in the recording, which
-// keeps it.
+// setAside notes the position of a refused batch in the recording, which still has the values.
 func (e *Engine) setAside(r *ready, why error) {
 	s := &e.state
 	s.Refused++
@@ -345,7 +344,7 @@ func (e *Engine) setAside(r *ready, why error) {
 	e.noteAs("refused "+why.Error(), fmt.Sprintf("%s refused %s, which are set aside: %v", e.opt.Target, cli.Count(r.values, "value"), why))
 }
 
-// attempts calls fn until it succeeds, or never will.
+// attempts calls fn until it succeeds, or fails for good.
 func (e *Engine) attempts(ctx context.Context, fn func(context.Context) error) error {
 	soon, stop := e.parting(ctx)
 	defer stop()
@@ -372,7 +371,7 @@ func (e *Engine) attempts(ctx context.Context, fn func(context.Context) error) e
 	}
 }
 
-// parting is a context that ends a moment after ctx: what is on its way may arrive.
+// parting returns a context that ends a moment after ctx, so that a batch being sent may arrive.
 func (e *Engine) parting(ctx context.Context) (context.Context, func()) {
 	soon, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(parting, cancel) })
@@ -392,7 +391,7 @@ func (e *Engine) failed(ctx context.Context, n int, err error, retry *Retry) err
 	if e.opt.GiveUp > 0 && now.Sub(e.failing) >= e.opt.GiveUp {
 		return fmt.Errorf("%s: %w; given up after %s: what was acknowledged is remembered, and the next push goes on from there", e.opt.Target, err, e.opt.GiveUp)
 	}
-	if now.Sub(e.written) >= time.Second { // whoever asks for the status should see it
+	if now.Sub(e.written) >= time.Second { // so that a status command sees it
 		if err := e.write(); err != nil {
 			return err
 		}
@@ -417,8 +416,9 @@ func (e *Engine) failed(ctx context.Context, n int, err error, retry *Retry) err
 	}
 }
 
-// pause is how long to wait after attempt n failed: anything up to what doubles with
-// each, so that of many who were refused together not all come back together.
+// pause returns how long to wait after attempt n failed: a random time up to a bound that
+// doubles with each failure, so that many pushes that were refused together do not all come back
+// together.
 func pause(n int, retry *Retry) time.Duration {
 	first, longest := firstPause, longestPause
 	if retry != nil && retry.Slow {
@@ -432,7 +432,7 @@ func pause(n int, retry *Retry) time.Duration {
 	return p
 }
 
-// recovered notes that an attempt succeeded after n that failed.
+// recovered notes that an attempt succeeded after n failures.
 func (e *Engine) recovered(n int) {
 	e.state.Failing = false
 	if n > 0 {
@@ -448,12 +448,12 @@ func (e *Engine) lose(err error) {
 	e.note(err.Error())
 }
 
-// again is how long nothing is told twice.
+// again is how long a note is not repeated.
 const again = 5 * time.Minute
 
 func (e *Engine) note(text string) { e.noteAs(text, text) }
 
-// noteAs tells a text that is the same as others with this key.
+// noteAs gives a note, unless one with the same key was given within the last while (see again).
 func (e *Engine) noteAs(key, text string) {
 	now := time.Now()
 	if at, ok := e.told[key]; ok && now.Sub(at) < again {
@@ -476,7 +476,7 @@ func (e *Engine) write() error {
 	return s.Write(e.opt.State)
 }
 
-// shortened bounds what a receiver says.
+// shortened bounds a receiver's message.
 func shortened(s string) string {
 	const most = 500
 	if len(s) > most {
@@ -485,18 +485,18 @@ func shortened(s string) string {
 	return s
 }
 
-// ready is a batch that can be sent; without a Batch it is only a step of the
-// position, as where all was before what is wanted.
+// ready is a batch that can be sent. Without a Batch it only moves the position on, as it does
+// where everything is before Since.
 type ready struct {
 	id           BatchID
 	batch        Batch
 	values       int
-	made         int // as waiting counts it
+	made         int // the number of values that Engine.waiting counts for it
 	bytes        int
 	since, until int64 // wall clocks
 }
 
-// contOf is the continuous clock of an item.
+// contOf returns the stamp of an item.
 func contOf(it *archive.Item) metric.Stamp {
 	if it.Tick != nil {
 		return it.Tick.At

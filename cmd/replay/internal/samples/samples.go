@@ -19,15 +19,15 @@ import (
 	"tachograph/store/archive"
 )
 
-// Stale is the value that says that a series has ended for now.
+// Stale is the value of a sample that marks the end of a series.
 var Stale = math.Float64frombits(0x7ff0000000000002)
 
-// A Series is what samples belong to.
+// A Series is a name with labels that samples belong to.
 type Series struct {
 	Family *naming.Family
 	// Labels are sorted by name; none is empty.
 	Labels []naming.Label
-	// Head and Body are for who takes the samples.
+	// Head and Body are for the Taker's use.
 	Head, Body []byte
 
 	alive bool
@@ -42,7 +42,7 @@ type Taker interface {
 	Sample(s *Series, at int64, value Value)
 }
 
-// A Value is a number, and where that is a whole one also all its digits.
+// A Value is a number, with all its digits if it is whole.
 type Value struct {
 	Float float64
 	Int   int64
@@ -53,28 +53,26 @@ func float(x float64) Value { return Value{Float: x} }
 
 func whole(n int64) Value { return Value{Float: float64(n), Int: n, Whole: true} }
 
-// Scheme says what series are called.
+// Scheme says how series are named and which there are.
 type Scheme struct {
-	// Named are the families of a platform beside those that are named after their
-	// metric; nil: none.
+	// Named returns a platform's families beside those named after their metric; nil: none.
 	Named func(platform string) []naming.Family
-	// Own is the family of a metric's own name; ok is false where it has none.
+	// Own returns the family with the metric's own name; ok is false if there is none.
 	Own func(d *metric.Desc) (f naming.Family, ok bool)
-	// Labels are those of an instance; nil: as /metrics has them.
+	// Labels returns the labels of an instance; nil: as /metrics has them.
 	Labels func(src *naming.Source, d *metric.Desc, in *metric.Instance) ([]naming.Label, bool)
-	// Processes is how many names of processes have totals of their own; 0: there are
-	// no totals.
+	// Processes is how many process names get totals of their own; 0: no totals.
 	Processes int
-	// Computed says to tell also what is computed of what was recorded.
+	// Computed adds the metrics that are computed from recorded ones.
 	Computed bool
-	// Step is what times are cut to: of two samples of a series within it the first stays;
-	// 0: a nanosecond.
+	// Step is the unit that times are cut to: of two samples of a series within one step the
+	// first stays; 0: a nanosecond.
 	Step int64
-	// About says to tell of the machine and its recording: tachograph_host_info.
+	// About adds tachograph_host_info, which describes the machine and its recording.
 	About bool
 }
 
-// A Maker makes samples of the ticks of one host.
+// A Maker makes samples from the ticks of one host.
 type Maker struct {
 	scheme Scheme
 	boot   string
@@ -82,44 +80,43 @@ type Maker struct {
 	series map[string]*Series
 	groups map[*metric.Group][]out
 	named  map[string][]named // families of the platform, by metric
-	// numbers and texts are the last values of metrics that others need.
+	// numbers and texts are the last values of metrics that series of other metrics need.
 	numbers map[string]float64
 	texts   map[string]string
-	minute  int64 // in which the last tick was
-	to      Taker // nil while it is told how things stood
+	minute  int64 // the minute of the last tick
+	to      Taker // nil while the standing values are read
 	procs   totals
 	key     []byte
 	info    *archive.Info
-	// computer is nil where nothing is to be computed.
+	// computer is nil if Scheme.Computed is not set.
 	computer *live.Computer
-	host     *Series // of the machine, as told says
+	host     *Series // describes the machine; told is the archive it was made from
 	told     *archive.Info
 }
 
-// placeID is what makes groups of two ticks the same.
+// placeID identifies a group across ticks.
 type placeID struct {
 	class       metric.Class
 	name, indom string
 }
 
-// place is what was read last of a group.
+// place is what was last read of a group.
 type place struct {
 	group *metric.Group
 	rows  []*metric.Instance
 	outs  []out
-	// series are those of numbers, by out and row; nil where there is none. Those of
-	// texts change with the text.
+	// series are the series of numbers, by out and row; nil where there is none. Those of texts
+	// change with the text.
 	series []*Series
-	// words are the labels with texts that series stand for, by cell.
+	// words are the text labels that the present series have, by cell.
 	words map[int][]naming.Label
-	// alike are the rows that are called as one before them.
+	// alike marks the rows with the same name as a row before them.
 	alike []bool
-	// ending are series that end with the present tick, unless they stand in another
-	// place now.
+	// ending are series that end with the present tick, unless they are in another place now.
 	ending []*Series
 }
 
-// out is a family that a column of a group has series in.
+// out is a family with series for a column of a group.
 type out struct {
 	column int
 	family *naming.Family
@@ -145,8 +142,8 @@ func New(scheme Scheme) *Maker {
 	return m
 }
 
-// mostPlaces is far more than any recorder needs; a stranger's archive may have a new
-// group at each tick, or new instances without end.
+// mostPlaces and mostSeries are far more than any recorder needs; an archive of unknown origin
+// may have a new group at each tick, or ever more new instances.
 const (
 	mostPlaces = 2000
 	mostSeries = 500_000
@@ -158,7 +155,7 @@ func (m *Maker) forget() {
 	m.procs, m.host = totals{}, nil
 }
 
-// begin takes note of the archive that ticks are of.
+// begin prepares for ticks of the archive info.
 func (m *Maker) begin(info *archive.Info) {
 	if info == m.info {
 		return
@@ -182,7 +179,7 @@ func (m *Maker) begin(info *archive.Info) {
 		}
 	}
 	m.info = info
-	clear(m.groups) // intervals may be others
+	clear(m.groups) // intervals may have changed
 }
 
 func (m *Maker) families(platform string) []naming.Family {
@@ -192,17 +189,17 @@ func (m *Maker) families(platform string) []naming.Family {
 	return m.scheme.Named(platform)
 }
 
-// Wants reports whether there is anything to be made of the instances of a domain: of
-// processes there are totals, where they are asked for, and of threads nothing.
+// Wants reports whether samples are made from the instances of a domain. Processes have totals,
+// if the scheme asks for them, and threads have nothing.
 func (m *Maker) Wants(indom string) bool {
 	return !naming.PerProcess(indom) || indom == "process" && m.scheme.Processes > 0
 }
 
-// Base tells how things stood before the first tick.
+// Base takes the standing values before the first tick.
 func (m *Maker) Base(info *archive.Info, t *metric.Tick) { m.take(info, t, nil) }
 
-// Tick makes samples of a tick. Its rows and groups are the same pointers as long as
-// they say the same.
+// Tick makes samples of a tick. Its rows and groups must be the same pointers as long as their
+// contents are the same.
 func (m *Maker) Tick(info *archive.Info, t *metric.Tick, to Taker) { m.take(info, t, to) }
 
 func (m *Maker) take(info *archive.Info, t *metric.Tick, to Taker) {
@@ -234,10 +231,10 @@ func (m *Maker) take(info *archive.Info, t *metric.Tick, to Taker) {
 	}
 }
 
-// cut is a time in steps.
+// cut rounds a time down to a step.
 func (m *Maker) cut(wall int64) int64 { return wall - wall%m.scheme.Step }
 
-// Event takes in an event. No rate is computed across some of them.
+// Event processes an event. No rate is computed across some of them.
 func (m *Maker) Event(info *archive.Info, e *metric.Event) {
 	if m.computer != nil {
 		m.computer.Event(info, e)
@@ -246,7 +243,7 @@ func (m *Maker) Event(info *archive.Info, e *metric.Event) {
 
 var hostInfo = naming.Family{Name: naming.Prefix + "host_info", Type: naming.Info, Help: "The machine and its recording."}
 
-// about tells of the machine; the labels that every series has say who it is.
+// about makes the sample that describes the machine; the labels of every series identify it.
 func (m *Maker) about(info *archive.Info, at int64) {
 	if !m.scheme.About || m.host != nil && m.host.alive && m.told == info {
 		return
@@ -264,13 +261,13 @@ func (m *Maker) about(info *archive.Info, at int64) {
 	m.told = info
 }
 
-// seldom is an interval that who asks would take for an absence.
+// seldom is an interval that a reader of the samples would take for an absence.
 const (
 	seldom = int64(2 * 60 * 1e9)
 	minute = int64(60 * 1e9)
 )
 
-// repeat tells once a minute what is read seldom.
+// repeat repeats, once a minute, the values that are read seldom.
 func (m *Maker) repeat(wall int64) {
 	now := wall / minute
 	if m.minute == 0 || now <= m.minute {
@@ -312,7 +309,7 @@ func (m *Maker) needed(b *metric.Block) {
 	}
 }
 
-// outs are the families that a group has series in.
+// outs returns the families that a group has series in.
 func (m *Maker) outs(class metric.Class, g *metric.Group) []out {
 	if list, ok := m.groups[g]; ok {
 		return list
@@ -381,7 +378,7 @@ func (m *Maker) numbersOf(o *out, d *metric.Desc, col *metric.Column, series []*
 	if o.source.Times != "" {
 		factor = m.numbers[o.source.Times]
 	}
-	// A scale of one and a number that is as it is are what most are.
+	// Most metrics have a scale of one and a number that needs no change.
 	plain := o.scale == naming.Scale{Mul: 1, Div: 1} && factor == 1
 	times, digits := multiple(o.scale, factor)
 	digits = digits && !d.Type.Float()
@@ -409,15 +406,15 @@ func (m *Maker) numbersOf(o *out, d *metric.Desc, col *metric.Column, series []*
 	}
 }
 
-// multiple is what a whole number is multiplied with so that it stays one.
+// multiple returns the factor for whole numbers; ok is false if they would not stay whole.
 func multiple(scale naming.Scale, factor float64) (times int64, ok bool) {
 	by := scale.Of(factor)
 	ok = (scale.Div == 1 || scale.Div == 0) && by == math.Trunc(by) && math.Abs(by) < 1<<53
 	return int64(by), ok
 }
 
-// fact makes the samples of what is no number: that something was read, or when, or
-// that there are texts of other metrics.
+// fact makes the samples that are not the number itself: that something was read, or when, or
+// the texts of other metrics.
 func (m *Maker) fact(p *place, o *out, i int, b *metric.Block, at int64) {
 	n := len(b.Rows)
 	for row := range n {
@@ -456,8 +453,7 @@ func (m *Maker) text(p *place, o *out, i int, b *metric.Block, at int64) {
 	}
 }
 
-// worded tells that a series with certain words stands, and that the one with those
-// before does not any more.
+// worded emits the series with these labels and ends the one with the previous labels.
 func (m *Maker) worded(p *place, o *out, cell int, in *metric.Instance, d *metric.Desc, words []naming.Label, present bool, at int64) {
 	old := p.series[cell]
 	if old != nil && (!present || !slices.Equal(p.words[cell], words)) {
@@ -491,7 +487,7 @@ func (m *Maker) labels(o *out, d *metric.Desc, in *metric.Instance) ([]naming.La
 	return o.source.Series(d, in)
 }
 
-// find is the series with these labels.
+// find returns the series with these labels.
 func (m *Maker) find(o *out, labels []naming.Label) *Series {
 	labels = slices.DeleteFunc(slices.Clone(labels), func(l naming.Label) bool { return l.Value == "" })
 	for i := range labels {
@@ -511,7 +507,7 @@ func (m *Maker) find(o *out, labels []naming.Label) *Series {
 	return s
 }
 
-// put tells a sample. Of two at the same time the first stays.
+// put emits a sample. Of two at the same time the first stays.
 func (m *Maker) put(s *Series, at int64, x Value) {
 	if s.alive && s.at == at {
 		return
@@ -522,7 +518,7 @@ func (m *Maker) put(s *Series, at int64, x Value) {
 	}
 }
 
-// end tells that a series has ended, if it was one.
+// end emits the end of a series, unless it has ended.
 func (m *Maker) end(s *Series, at int64) {
 	if !s.alive {
 		return
@@ -540,5 +536,5 @@ func (m *Maker) end(s *Series, at int64) {
 // OwnNames calls every metric by its own name.
 func OwnNames(d *metric.Desc) (naming.Family, bool) { return naming.Own(d), true }
 
-// NoNames leaves that out.
+// NoNames names no metric by its own name.
 func NoNames(*metric.Desc) (naming.Family, bool) { return naming.Family{}, false }

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// Become has root become another user, for good: the one called name or, without
-// one, nobody with the group of the first archive. Whoever is not root stays who
-// he is. The archives must be readable afterwards.
+// Become makes a root process another user, for good: the user called name or, if name is empty,
+// nobody with the group of the first archive. A process that is not root stays as it is. The
+// archives must be readable afterwards.
 func Become(name string, archives []string) error {
 	if os.Geteuid() != 0 {
 		if name != "" {
@@ -71,7 +71,7 @@ func readable(path string) error {
 		return err
 	}
 	defer f.Close()
-	_, err = os.Stat(filepath.Join(path, ".")) // of a directory: it may be searched, too
+	_, err = os.Stat(filepath.Join(path, ".")) // a directory must also be searchable
 	if errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
@@ -92,8 +92,8 @@ func lookup(name string) (*user.User, error) {
 	return u, nil
 }
 
-// groupsFor are the groups to take, the primary one first: those of the user or,
-// for one who was not chosen for it, the group that may read the archives.
+// groupsFor returns the groups to take, the primary one first: those of the user or, if the user
+// was not named, the group that may read the archives.
 func groupsFor(u *user.User, anybody bool, archives []string) ([]int, error) {
 	primary, err := strconv.ParseUint(u.Gid, 10, 32)
 	if err != nil {

@@ -11,38 +11,38 @@ import (
 	"tachograph/cmd/internal/listen"
 )
 
-// A Door is a listener for another protocol than the server's own, one that has neither
-// tokens nor encryption. Whom it lets in may ask: at a unix socket who may ask the server,
-// at TCP every user of this machine, and nobody else's unless that is said.
+// A Door is a listener for a protocol other than the server's own, without tokens and
+// encryption. On a unix socket it accepts the users who may use the server; on TCP it accepts
+// every user of this machine, and other machines only if DoorOptions.Beyond is set.
 type Door struct {
 	net.Listener
 	opt    DoorOptions
 	listen listen.Address
 	access *gatekeeper
 	places *places
-	// When it was told that somebody was refused, and that there was no place.
+	// The times of the last warnings about a refused user and about too many connections.
 	refused, full time.Time
 }
 
 // DoorOptions say how a door is opened.
 type DoorOptions struct {
-	// Option is what the user wrote before Listen.
+	// Option is the option that the user gave Listen with, as in --option ADDRESS.
 	Option string
-	// Listen, Mode, Group and Access are as those of Options.
+	// Listen, Mode, Group and Access are like those of Options.
 	Listen string
 	Mode   os.FileMode
 	Group  string
 	Access Access
-	// Beyond says that other machines may connect, and BeyondOption how that is said.
+	// Beyond allows other machines to connect, and BeyondOption is the option that sets it.
 	Beyond       bool
 	BeyondOption string
-	// Connections is how many there may be at a time; 0: as many as a server's.
+	// Connections is the most connections at a time; 0: as many as a server allows.
 	Connections int
-	// Refused and Full are sent, as the protocol has it, to who may not ask and who is
-	// one too many.
+	// Refused and Full are the protocol's messages to a client that may not ask, and to a client
+	// beyond the limit of connections.
 	Refused, Full []byte
-	// Use is called for each connection that is let in, and what it returns when that is
-	// closed.
+	// Use is called for each accepted connection, and the function it returns when that
+	// connection closes.
 	Use func() (release func())
 	Log *slog.Logger
 }
@@ -78,28 +78,28 @@ func OpenDoor(opt DoorOptions) (*Door, error) {
 		return nil, fmt.Errorf("cannot listen at %s: %w", opt.Listen, err)
 	}
 	if a, ok := d.Listener.Addr().(*net.TCPAddr); !opt.Beyond && (!ok || !a.IP.IsLoopback()) {
-		d.Listener.Close() // a name that means more than it says
+		d.Listener.Close() // the name resolved to an address that is not loopback
 		return nil, d.notBeyond()
 	}
 	return d, nil
 }
 
-// notBeyond refuses to listen to other machines unasked.
+// notBeyond returns the error for a listener that other machines could reach without Beyond.
 func (d *Door) notBeyond() error {
 	return fmt.Errorf("%s can be reached from other machines, and this protocol knows no token and no encryption: listen at a loopback address, as in %s tcp:127.0.0.1:%s, or say with %s that whoever reaches it may read everything",
 		d.opt.Listen, d.opt.Option, d.listen.Port, d.opt.BeyondOption)
 }
 
-// Unix reports whether the door is a unix socket, of which the kernel says who connects.
+// Unix reports whether the door is a unix socket, where the kernel identifies the peer.
 func (d *Door) Unix() bool { return d.listen.Unix }
 
 // Path is the file of the unix socket.
 func (d *Door) Path() string { return d.listen.Path }
 
-// farewell is how long who is sent away may take to be told why.
+// farewell is how long writing the reason may take to a client that is sent away.
 const farewell = 100 * time.Millisecond
 
-// Accept is the next connection of who may ask.
+// Accept returns the next connection from a client that may ask.
 func (d *Door) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
@@ -129,7 +129,7 @@ func (d *Door) Accept() (net.Conn, error) {
 	}
 }
 
-// tell warns of what clients do, once a minute.
+// tell logs a warning about clients, at most once a minute for each kind.
 func (d *Door) tell(last *time.Time, what string, more ...any) {
 	if time.Since(*last) > time.Minute {
 		*last = time.Now()
@@ -143,7 +143,7 @@ func sendOff(c net.Conn, word []byte) {
 	c.Close()
 }
 
-// Close closes the door and takes its socket away. Who is in stays.
+// Close closes the door and removes its socket. Accepted connections stay open.
 func (d *Door) Close() error {
 	if s, ok := d.Listener.(*listen.Socket); ok {
 		s.Remove()
@@ -151,10 +151,10 @@ func (d *Door) Close() error {
 	return d.Listener.Close()
 }
 
-// A visitor is a guest who has asked for something when he has said anything.
+// A visitor is a guest that counts as having asked for something once it has sent any byte.
 type visitor struct{ *guest }
 
-// Who is at the other end.
+// Who returns the peer.
 func (v *visitor) Who() *listen.Who { return v.who }
 
 func (v *visitor) Read(b []byte) (int, error) {

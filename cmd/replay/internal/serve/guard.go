@@ -20,7 +20,7 @@ import (
 	"tachograph/cmd/replay/internal/serve/status"
 )
 
-// handler is everything that is served behind everything that guards it.
+// handler serves everything, behind all the checks.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	if s.home != nil {
@@ -32,7 +32,7 @@ func (s *Server) handler() http.Handler {
 		mux.Handle(p.Path, s.bounded(p))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Nothing that is answered is for a page of somebody else, as whatever it takes it for.
+		// No answer may be used by a page of another site, whatever type it takes it for.
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		g := guestOf(r)
@@ -46,7 +46,7 @@ func (s *Server) handler() http.Handler {
 		paced.control.SetWriteDeadline(time.Time{})
 		defer paced.close()
 		defer context.AfterFunc(s.stopping, paced.hurry)()
-		// What is left of a request that nobody wanted to hear is not waited for.
+		// Don't wait for the rest of a request that the handler did not read.
 		defer func() { paced.control.SetReadDeadline(time.Now().Add(time.Second)) }()
 		defer paced.end(r)
 		defer s.contain(paced, r)
@@ -64,7 +64,7 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// headOf is the memory that the head of a request takes, as it was sent and as it was read.
+// headOf returns the memory that the head of a request takes, both as sent and as parsed.
 func headOf(r *http.Request) int64 {
 	head := len(r.RequestURI) + len(r.Host)
 	for name, values := range r.Header {
@@ -82,15 +82,15 @@ func (g *guest) hangUp() {
 	panic(http.ErrAbortHandler)
 }
 
-// How many requests are told at a time that they are refused, of all and of one
-// connection. Whoever else is refused is not told: his connection ends.
+// How many requests at a time get an answer that refuses them, in all and on one connection. The
+// connection of any other refused request just ends.
 const (
 	mostTold         = 64
 	mostToldOfOne    = 4
-	longestToRefusal = time.Second // to take what he is told
+	longestToRefusal = time.Second // for the client to take the answer
 )
 
-// refuse answers with an error. It is not waited for who takes his time to hear it.
+// refuse answers with an error. It does not wait for clients that take it slowly.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *connect.Error) {
 	g := guestOf(r)
 	defer g.refused.Add(-1)
@@ -123,15 +123,15 @@ func (s *Server) contain(w *pacedWriter, r *http.Request) {
 	s.opt.Log.Error("this program failed in a request, which is a mistake of the program; please report it",
 		"path", visible.Text(r.URL.Path), "cause", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if w.began {
-		panic(http.ErrAbortHandler) // what has been sent must not look complete
+		panic(http.ErrAbortHandler) // a partial answer must not look complete
 	}
 	fail(w, r, connect.NewError(connect.CodeInternal, errors.New("the server failed in this request; its log says where")))
 }
 
-// refusal says why a request is not answered, whatever it asks; nil if it is.
+// refusal returns why a request is not answered, whatever it asks for; nil if it is.
 func (s *Server) refusal(r *http.Request) *connect.Error {
 	if s.listen.Unix {
-		return nil // whoever may not ask has not been let in
+		return nil // Accept has refused users who may not ask
 	}
 	if !s.isOurName(r.Host) {
 		return status.Errorf(connect.CodePermissionDenied, "HOST_REFUSED", "this server is not called %q: ask for localhost, or let it be started with --name", shortened(r.Host))
@@ -139,18 +139,18 @@ func (s *Server) refusal(r *http.Request) *connect.Error {
 	if origin := r.Header.Get("Origin"); origin != "" && !s.isOurOrigin(origin, r.Host) {
 		return status.Errorf(connect.CodePermissionDenied, "ORIGIN_REFUSED", "requests from pages of %q are not answered", shortened(origin))
 	}
-	// A page of another origin that only wants to have something asked for names none.
+	// A page of another site that only wants to cause a request sends no Origin.
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && !s.leadsToPage(r) {
 		return status.Errorf(connect.CodePermissionDenied, "ORIGIN_REFUSED", "requests from pages of others are not answered")
 	}
-	// The page asks for the token itself, and holds nothing of what was recorded.
+	// The page itself asks for the token, and holds nothing that was recorded.
 	if s.tokens.wanted() && !(s.home != nil && r.URL.Path == "/" && wantsPage(r)) {
 		return s.tokens.check(r.Header.Get("Authorization"))
 	}
 	return nil
 }
 
-// front is "/": the page for browsers, and for all others the text.
+// front serves "/": the page for browsers, and text for all others.
 func (s *Server) front() http.Handler {
 	page := s.bounded(Part{Path: "/", Handler: s.home, Timeout: s.opt.Limits.Header})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +163,7 @@ func (s *Server) front() http.Handler {
 	})
 }
 
-// wantsPage reports whether a browser asks, which is to say who takes HTML.
+// wantsPage reports whether a browser asks, that is a client that accepts HTML.
 func wantsPage(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -179,8 +179,8 @@ func wantsPage(r *http.Request) bool {
 	return false
 }
 
-// isOurName reports whether a Host header names this server: a page of a
-// stranger, whose own name was made to mean this machine, sends that name.
+// isOurName reports whether a Host header names this server. A foreign page whose own host name
+// was made to resolve to this machine (DNS rebinding) sends that name.
 func (s *Server) isOurName(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -196,20 +196,20 @@ func (s *Server) isOurName(host string) bool {
 	return ip != nil && (ip.IsLoopback() || s.isEverywhere())
 }
 
-// isEverywhere reports whether the server was told to listen at all addresses: one of
-// them, written as a number, is no name that somebody else can give a meaning.
+// isEverywhere reports whether the server listens at all addresses. An address of its own,
+// written as a number, cannot be given another meaning the way a name can.
 func (s *Server) isEverywhere() bool {
 	ip := net.ParseIP(s.listen.Host)
 	return s.listen.Host == "" || ip != nil && ip.IsUnspecified()
 }
 
-// leadsToPage reports whether a link, of whatever page, leads to the page of "/", which
-// holds nothing of what was recorded.
+// leadsToPage reports whether a request follows a link, of whatever page, to the page at "/",
+// which holds nothing that was recorded.
 func (s *Server) leadsToPage(r *http.Request) bool {
 	return s.home != nil && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && wantsPage(r)
 }
 
-// isOurOrigin reports whether a page that asks is the server's own.
+// isOurOrigin reports whether a request comes from the server's own page.
 func (s *Server) isOurOrigin(origin, host string) bool {
 	scheme := "http://"
 	if s.tls != nil {
@@ -218,7 +218,7 @@ func (s *Server) isOurOrigin(origin, host string) bool {
 	return strings.EqualFold(origin, scheme+host)
 }
 
-// bounded bounds what the requests of a part take together and each.
+// bounded limits the requests of a part, together and each.
 func (s *Server) bounded(p Part) http.Handler {
 	atOnce := p.AtOnce
 	if atOnce == 0 {
@@ -244,7 +244,7 @@ func (s *Server) bounded(p Part) http.Handler {
 	})
 }
 
-// fail answers with an error as the client's protocol has it.
+// fail answers with an error in the client's protocol.
 func fail(w http.ResponseWriter, r *http.Request, err *connect.Error) {
 	if writer := connect.NewErrorWriter(); writer.IsSupported(r) {
 		writer.Write(w, r, err)
@@ -266,7 +266,7 @@ func fail(w http.ResponseWriter, r *http.Request, err *connect.Error) {
 	http.Error(w, err.Message(), code)
 }
 
-// shortened is what a sentence repeats of what a client sent.
+// shortened bounds a client's text for use in a message.
 func shortened(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "…"
@@ -274,8 +274,8 @@ func shortened(s string) string {
 	return s
 }
 
-// A pacedBody ends a request whose client takes its time to say what it asks. The
-// deadline holds while the body is read and not while the answer is made.
+// A pacedBody ends a request whose client sends it too slowly. The deadline holds while the body
+// is read, not while the answer is made.
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -283,7 +283,7 @@ type pacedBody struct {
 	account *budget.Account
 }
 
-// decoded is how many bytes of memory a byte of a request comes to at most.
+// decoded is how many bytes of memory a byte of a request takes at most.
 const decoded = 8
 
 func (b *pacedBody) Read(p []byte) (int, error) {
@@ -296,37 +296,37 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A pacedWriter ends a connection whose client does not take what is written to
-// it for a while, however long a response as a whole may take.
+// A pacedWriter ends a connection whose client stops taking what is written for a while, however
+// long the whole response may take.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	began   bool
-	wrote   bool // something of a body
+	wrote   bool // part of a body was written
 
 	mu     sync.Mutex
-	stall  time.Duration // for how long the client may take nothing
+	stall  time.Duration // how long the client may take nothing
 	closed bool          // the request has ended, and control with it
 }
 
-// lastStall is for how long the client may take nothing once the server is to end.
+// lastStall is how long the client may take nothing once the server is to end.
 const lastStall = time.Second
 
-// allow gives the client time to take something.
+// allow sets the deadline for the client to take something.
 func (w *pacedWriter) allow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.control.SetWriteDeadline(time.Now().Add(w.stall))
 }
 
-// shorten has the client take something within a time.
+// shorten lowers the time within which the client must take something.
 func (w *pacedWriter) shorten(stall time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stall = min(w.stall, stall)
 }
 
-// hurry shortens the time of a write under way as well, as the server is to end.
+// hurry shortens the deadline of a write under way too, because the server is to end.
 func (w *pacedWriter) hurry() {
 	w.shorten(lastStall)
 	w.mu.Lock()
@@ -363,12 +363,12 @@ func (w *pacedWriter) FlushError() error {
 	return err
 }
 
-// Flush is for those who know no http.ResponseController.
+// Flush is for callers without http.ResponseController.
 func (w *pacedWriter) Flush() { w.FlushError() }
 
-// end has the client take what has been written by and by, as it is still being answered
-// until then. An answer without a body has nothing to wait for, and its head is only
-// complete when the request has ended.
+// end sets a deadline for the client to take what has been written, because the request counts
+// as being answered until then. An answer without a body has nothing to wait for, and its head
+// is complete only when the request has ended.
 func (w *pacedWriter) end(r *http.Request) {
 	if w.wrote && r.ProtoMajor >= 2 {
 		w.FlushError()

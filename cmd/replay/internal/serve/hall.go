@@ -17,21 +17,21 @@ import (
 	"tachograph/cmd/replay/internal/serve/status"
 )
 
-// A hall is where connections come in. Who may not ask is sent to the porter before he
-// has cost anything, and who is let in gets a place.
+// A hall is the server's listener. It sends connections that may not ask to the porter, before
+// they have cost anything, and gives the others a place.
 type hall struct {
 	net.Listener
 	access *gatekeeper
 	places *places
 	porter *porter
 	budget *budget.Budget
-	tls    *tls.Config // nil: guests are heard as they speak
+	tls    *tls.Config // nil: no encryption
 	log    *slog.Logger
 	told   time.Time
 }
 
-// Accept is the next guest. What is too much is closed at once: a client that is refused
-// knows, one that waits in the kernel's queue does not.
+// Accept returns the next guest. Connections beyond the limit are closed at once: a client that
+// is refused knows it, a client that waits in the kernel's queue does not.
 func (h *hall) Accept() (net.Conn, error) {
 	for {
 		c, err := h.Listener.Accept()
@@ -62,34 +62,35 @@ func (h *hall) Accept() (net.Conn, error) {
 	}
 }
 
-// guestKey is the key of the guest in the context of his requests.
+// guestKey is the key of the guest in the context of its requests.
 type guestKey struct{}
 
 func withGuest(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, guestKey{}, c)
 }
 
-// guestOf is the guest who sent a request. All connections of a server come through its hall.
+// guestOf returns the guest that sent a request. All connections of a server come through its
+// hall.
 func guestOf(r *http.Request) *guest {
 	g, _ := r.Context().Value(guestKey{}).(*guest)
 	return g
 }
 
-// mostStrangers is how many connections that are not let in are told why at a time.
+// mostStrangers is how many refused connections the porter answers at a time.
 const mostStrangers = 16
 
-// A porter tells strangers why they are not let in, in the language that each asks in. He
-// has time for few, and little for each: whoever else comes is told nothing.
+// A porter tells refused connections the reason, in the protocol that each one speaks. It
+// answers few at a time and gives each little time; the others are closed without an answer.
 type porter struct {
 	strangers chan net.Conn
-	free      chan struct{} // has one for each stranger who is being told
+	free      chan struct{} // has one element for each stranger that is being answered
 	within    time.Duration
 	closed    chan struct{}
 	close     func()
 	server    *http.Server
 }
 
-// A stranger is a connection that is not let in, and why.
+// A stranger is a refused connection, with the reason.
 type stranger struct {
 	net.Conn
 	why   *connect.Error
@@ -101,7 +102,7 @@ func (s *stranger) Close() error {
 	return s.Conn.Close()
 }
 
-// strangerKey finds in the context of a request whose it is, a *stranger.
+// strangerKey finds the *stranger in the context of its request.
 type strangerKey struct{}
 
 func newPorter(within time.Duration) *porter {
@@ -127,7 +128,7 @@ func newPorter(within time.Duration) *porter {
 	return p
 }
 
-// sendOff has a stranger told, if the porter has time for him.
+// sendOff passes a connection to the porter, or closes it if the porter is busy.
 func (p *porter) sendOff(c net.Conn, why *connect.Error) {
 	select {
 	case p.free <- struct{}{}:
@@ -142,10 +143,10 @@ func (p *porter) sendOff(c net.Conn, why *connect.Error) {
 	})}
 }
 
-// serve tells strangers until stop is called.
+// serve answers strangers until stop is called.
 func (p *porter) serve() { _ = p.server.Serve(p) }
 
-// stop ends it, with whoever is being told.
+// stop ends serve and closes the strangers that are being answered.
 func (p *porter) stop() {
 	_ = p.server.Close()
 	for {
@@ -158,7 +159,7 @@ func (p *porter) stop() {
 	}
 }
 
-// Accept is the next stranger.
+// Accept returns the next stranger.
 func (p *porter) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.strangers:
@@ -168,11 +169,11 @@ func (p *porter) Accept() (net.Conn, error) {
 	}
 }
 
-// Close is for the server that tells them.
+// Close is for the porter's http.Server.
 func (p *porter) Close() error {
 	p.close()
 	return nil
 }
 
-// Addr is of no use to anybody.
+// Addr is needed only for net.Listener.
 func (p *porter) Addr() net.Addr { return &net.UnixAddr{} }

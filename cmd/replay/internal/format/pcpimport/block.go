@@ -12,37 +12,38 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// instances are those of a domain of ours, by their key.
+// instances holds the instances of one of our domains, by key.
 type instances struct {
 	byKey map[string]*metric.Instance
-	byID  map[uint32]*metric.Instance // as an export numbers them
+	byID  map[uint32]*metric.Instance // the numbers that an export of ours gave them
 	next  uint64
-	count *int // of all domains
+	count *int // the number of instances of all domains
 }
 
-// A roster is who has which number in a domain of PCP's.
+// A roster maps the numbers of a PCP instance domain to instances.
 type roster struct {
 	changed int
 	names   map[uint32]string
 	who     map[uint32]*metric.Instance
 }
 
-// A gathering is a block to be: the sets of one group.
+// A gathering collects the sets of one group, to make a block of them.
 type gathering struct {
 	group   string
 	indom   string
 	sets    []*pcparchive.ReadSet
 	metrics []*metric.Desc
-	of      []int             // set of each metric
-	starts  map[uint32]uint64 // when processes were started; nil until somebody asks
+	of      []int             // the index of each metric's set
+	starts  map[uint32]uint64 // start times of processes; nil until first needed
 }
 
-// What an import holds at most: of cells, of one record; of instances, of all domains that
-// have not gone; of selections of metrics that were read together, their names in bytes. A
-// machine with 50,000 processes and 70 metrics of each stays below all of them.
+// The most that an import holds: mostCells values of one record, mostInstances instances of all
+// domains (without those that have gone), and mostGroups bytes of metric names in all the
+// different selections of metrics that were read together. A machine with 50,000 processes and
+// 70 metrics of each stays below all of them.
 //
-// Absent values take no bytes in an archive of PCP, and time and memory here: how many there
-// may be of them is by how many values there are.
+// An absent value takes no bytes in a PCP archive, but takes time and memory here. So an archive
+// may have only mostAbsent absent values for each present one.
 const (
 	mostCells     = 1 << 22
 	mostAbsent    = 64
@@ -50,7 +51,7 @@ const (
 	mostGroups    = 64 << 20
 )
 
-// tooMuch refuses what takes more memory than any logger's archive does.
+// tooMuch returns the error for an archive that takes more memory than any logger's does.
 func (m *importer) tooMuch(format string, args ...any) error {
 	return fmt.Errorf("%s holds %s: import a part of it at a time (pmlogextract)", m.survey.bases[0], fmt.Sprintf(format, args...))
 }
@@ -87,7 +88,7 @@ func (m *importer) blocks(at metric.Stamp, sets []*pcparchive.ReadSet) ([]*metri
 	return blocks, nil
 }
 
-// groupOf is the group of these metrics: the same for the same ones.
+// groupOf returns the group of these metrics, the same pointer for the same metrics.
 func (m *importer) groupOf(g *gathering) (*metric.Group, error) {
 	var b strings.Builder
 	b.WriteString(g.group + "\x00" + g.indom)
@@ -123,7 +124,7 @@ func (m *importer) block(g *gathering, at metric.Stamp) (*metric.Block, error) {
 		}
 		return b, nil
 	}
-	// The instances are those of all sets: mostly they are the same ones.
+	// A block has the instances of all its sets, which mostly are the same.
 	ids := g.sets[0].Instances
 	for _, s := range g.sets[1:] {
 		if !slices.Equal(ids, s.Instances) {
@@ -154,7 +155,7 @@ func (m *importer) block(g *gathering, at metric.Stamp) (*metric.Block, error) {
 	seen := make(map[*metric.Instance]bool, len(ids))
 	for i, id := range ids {
 		in := m.who(g, id, at.Wall)
-		if seen[in] { // two numbers of one key: whoever wrote it did not tell them apart
+		if seen[in] { // two numbers with one key: the writer did not distinguish them
 			in = m.apart(g.indom, in, id)
 		}
 		seen[in] = true
@@ -169,7 +170,7 @@ func (m *importer) block(g *gathering, at metric.Stamp) (*metric.Block, error) {
 	return b, nil
 }
 
-// union are the instances of all sets, each once.
+// union returns the instances of all sets, each once.
 func union(sets []*pcparchive.ReadSet) []uint32 {
 	var ids []uint32
 	seen := make(map[uint32]bool)
@@ -184,8 +185,9 @@ func union(sets []*pcparchive.ReadSet) []uint32 {
 	return ids
 }
 
-// column holds the values of a set for instances, nil being the one of a metric that has
-// none. The others are absent, for the reason that an export tells or the set has.
+// column returns the values of a set for the instances ids; nil ids mean a metric without
+// instances. The other values are absent, for the reason that an export of ours gives or the set
+// has.
 func (m *importer) column(s *pcparchive.ReadSet, t metric.Type, ids []uint32) metric.Column {
 	c := metric.Column{Words: s.Values.Words}
 	if t == metric.String && c.Words == nil {
@@ -230,7 +232,7 @@ func (m *importer) instancesOf(indom string) *instances {
 	return p
 }
 
-// meet takes over what an export says of instances.
+// meet adds the keys, names and labels of instances that an export of ours wrote.
 func (m *importer) meet(indom string, set *pcparchive.ReadSet) error {
 	p := m.instancesOf(indom)
 	for i, id := range set.Instances {
@@ -260,7 +262,7 @@ func (p *instances) add(key string) *metric.Instance {
 	return in
 }
 
-// who is the instance that has a number at a time.
+// who returns the instance that has the number id at the time when.
 func (m *importer) who(g *gathering, id uint32, when int64) *metric.Instance {
 	p := m.instancesOf(g.indom)
 	if m.survey.ours {
@@ -293,8 +295,8 @@ func (m *importer) who(g *gathering, id uint32, when int64) *metric.Instance {
 	return in
 }
 
-// follow takes over that a roster has changed: who is gone is forgotten, for a number
-// may be given again; who is called otherwise is renamed if it is a process.
+// follow updates a roster that has changed. An instance that has gone is forgotten, because its
+// number may be given again. An instance with a new name is renamed if it is a process.
 func (m *importer) follow(p *instances, r *roster, now *pcparchive.InDom) {
 	for id, in := range r.who {
 		name, there := now.Names[id]
@@ -315,8 +317,9 @@ func (m *importer) follow(p *instances, r *roster, now *pcparchive.InDom) {
 	}
 }
 
-// instance is the one of a name. That of a process is told by its number and when it was
-// started, or first seen, for others will have its number.
+// instance returns the instance with this name, adding it if it is new. A process is identified
+// by its number and the time when it was started or first seen, because other processes will
+// have its number later.
 func (m *importer) instance(g *gathering, p *instances, id uint32, name string, when int64) *metric.Instance {
 	key := name
 	var labels []metric.Label
@@ -343,13 +346,13 @@ func (m *importer) instance(g *gathering, p *instances, id uint32, name string, 
 	return in
 }
 
-// A labelling is what the labels of a domain's instances are, by instance.
+// A labelling holds the labels of a domain's instances, by instance.
 type labelling struct {
-	sets []pcparchive.LabelSet // that it was made of
+	sets []pcparchive.LabelSet // the label sets that by was made from
 	by   map[uint32][]string
 }
 
-// labelsOf are the labels of a domain's instances at the time of the record.
+// labelsOf returns the labels of a domain's instances at the time of the record.
 func (m *importer) labelsOf(indom uint32) map[uint32][]string {
 	sets := m.r.Labels[pcparchive.LabelKey{Kind: pcp.LabelInstances, Ident: indom}]
 	if len(sets) == 0 {
@@ -366,8 +369,8 @@ func (m *importer) labelsOf(indom uint32) map[uint32][]string {
 	return made.by
 }
 
-// started is when a process was started, as the same record tells, else when it was
-// first seen.
+// started returns the start time of a process if the same record has it, else when the process
+// was first seen.
 func (m *importer) started(g *gathering, id uint32, when int64) string {
 	if g.starts == nil {
 		g.starts = make(map[uint32]uint64)
@@ -388,7 +391,7 @@ func (m *importer) started(g *gathering, id uint32, when int64) string {
 	return "seen " + strconv.FormatInt(when, 10)
 }
 
-// apart is an instance for a second number of a key.
+// apart returns a separate instance for a second number with the same key.
 func (m *importer) apart(indom string, in *metric.Instance, id uint32) *metric.Instance {
 	p := m.instancesOf(indom)
 	key := in.Key + " #" + strconv.FormatUint(uint64(id), 10)

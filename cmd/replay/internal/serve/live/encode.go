@@ -12,62 +12,61 @@ import (
 	"tachograph/store/archive"
 )
 
-// A wish is what a stream is about.
+// A wish is what a stream asks for.
 type wish struct {
 	metrics  []*metric.Desc // by name
 	wanted   map[string]*metric.Desc
 	instance func(indom string, in *metric.Instance) bool // nil: all
-	exact    bool                                         // the time of each reading, too
+	exact    bool                                         // send the time of each reading, too
 }
 
-// mostOfMessage is about how large a message may become before the next begins.
+// mostOfMessage is the approximate size at which a message ends and the next begins.
 const mostOfMessage = 512 << 10
 
-// An encoder tells a client states as differences to what it has been told. What
-// that is it knows by the blocks that it told, which never change: it keeps no
-// values of its own.
+// An encoder sends a client the changes since its last message. It keeps no copies of values: it
+// remembers the blocks that it sent, which never change, and compares the new ones with them.
 type encoder struct {
 	wish
 	plan   *plan
 	told   *archive.Info
-	tables []*table                        // by place; nil: nothing of it is wanted
-	absent map[string]string               // why, of metrics that are told to be absent
-	number uint32                          // of the last table
-	rows   uint32                          // of the last row
-	series uint32                          // of the last series
-	time   int64                           // of the frame before
+	tables []*table                        // by place; nil: the client wants nothing of it
+	absent map[string]string               // the metrics that were announced as absent, with the reasons
+	number uint32                          // number of the last table
+	rows   uint32                          // number of the last row
+	series uint32                          // number of the last series
+	time   int64                           // time of the previous frame
 	out    *tachographv1.SubscribeResponse // the last message; nil: a frame begins
 	spare  *tachographv1.SubscribeResponse
-	before func(*tachographv1.SubscribeResponse) error // is given all but the last
-	sent   int                                         // messages of this frame that were
-	err    error                                       // of before
-	size   int                                         // of the last message, about
+	before func(*tachographv1.SubscribeResponse) error // sends a message that is not the last of its frame
+	sent   int                                         // how many messages of this frame before has sent
+	err    error                                       // the error of before
+	size   int                                         // approximate size of the last message
 	at     uint32                                      // the last series in gaps of the last message
 	missed map[metric.Reason]*absence                  // in the last message
 	work   []rowWork
 }
 
-// A table is one that was announced.
+// A table is a table that was announced to the client.
 type table struct {
 	id     placeID
 	number uint32
 	group  *metric.Group
-	cols   []int         // of the group that are wanted
-	last   *metric.Block // that was told; nil: none
-	rows   []*row        // parallel to its rows; nil: not wanted
+	cols   []int         // the columns of the group that the client wants
+	last   *metric.Block // the last block that was sent; nil: none
+	rows   []*row        // parallel to the rows of last; nil: an instance that the client does not want
 }
 
-// A row is an instance in a table. Its first series is the one after first.
+// A row is an instance in a table. Its series are numbered from first+1.
 type row struct{ number, first uint32 }
 
-// rowWork is a row that may have changed: old and now are its places in two
-// blocks, old -1 if it is new.
+// rowWork is a row that may have changed: old and now are its places in the blocks from and to;
+// old is -1 if the row is new.
 type rowWork struct {
 	row      *row
 	table    *table
 	from, to *metric.Block
 	old, now int
-	cols     []int // among the table's, that may have changed; nil: all
+	cols     []int // the columns of the table that may have changed; nil: all
 }
 
 func newEncoder(w wish) *encoder {
@@ -78,9 +77,10 @@ func newEncoder(w wish) *encoder {
 	return &encoder{wish: w, absent: make(map[string]string), missed: make(map[metric.Reason]*absence)}
 }
 
-// frame is how s differs from what was told, as its last message, which is valid until the
-// next call; the others, if it takes more than one, have been given to before. It is there
-// even if nothing differs. The time is that of the tick that led to it, 0 if none did.
+// frame returns the last message of a frame with the changes from what was sent to s. The
+// message is valid until the next call. If the frame takes more messages, before gets the
+// earlier ones. There is a message even if nothing has changed. time is that of the tick that
+// led to the frame, 0 if no tick did.
 func (e *encoder) frame(s *State, time int64, before func(*tachographv1.SubscribeResponse) error) (*tachographv1.SubscribeResponse, error) {
 	e.out, e.work, e.before, e.sent, e.err = nil, e.work[:0], before, 0, nil
 	m := e.message()
@@ -122,7 +122,7 @@ func (e *encoder) frame(s *State, time int64, before func(*tachographv1.Subscrib
 
 func byNumber(a, b rowWork) int { return int(int64(a.row.number) - int64(b.row.number)) }
 
-// message begins another message, after the last has been sent.
+// message begins a new message, after passing the current one to before.
 func (e *encoder) message() *tachographv1.SubscribeResponse {
 	if e.out != nil {
 		e.out.More = true
@@ -142,15 +142,15 @@ func (e *encoder) message() *tachographv1.SubscribeResponse {
 	return m
 }
 
-// slim lets go of what a snapshot took: frames are far smaller.
+// slim releases the memory that a snapshot took: frames are far smaller.
 func (e *encoder) slim() { e.out, e.spare, e.work = nil, nil, nil }
 
-// turn tells of another archive. Of another boot nothing holds any more.
+// turn announces another archive. If it is of another boot or host, all tables end.
 func (e *encoder) turn(m *tachographv1.SubscribeResponse, now *archive.Info) {
 	before := e.told
 	e.told = now
 	if before != nil && before.ID == now.ID {
-		return // told by another follower
+		return // another follower of the same archive; it was announced
 	}
 	m.Archive = wire.Archive(now)
 	if before != nil && (before.BootID != now.BootID || before.Host.ID != now.Host.ID) {
@@ -161,7 +161,7 @@ func (e *encoder) turn(m *tachographv1.SubscribeResponse, now *archive.Info) {
 	}
 }
 
-// drop tells that a table is no more.
+// drop ends the rows of a table.
 func (e *encoder) drop(m *tachographv1.SubscribeResponse, t *table) {
 	if t == nil {
 		return
@@ -173,7 +173,7 @@ func (e *encoder) drop(m *tachographv1.SubscribeResponse, t *table) {
 	}
 }
 
-// replan announces tables for what is read in other groups than before.
+// replan announces tables for metrics that are now read in other groups than before.
 func (e *encoder) replan(m *tachographv1.SubscribeResponse, s *State) {
 	old := make(map[placeID]*table, len(e.tables))
 	for _, t := range e.tables {
@@ -244,15 +244,15 @@ func (e *encoder) lacking(m *tachographv1.SubscribeResponse, s *State) {
 	}
 }
 
-// fresh reports whether b is news to who was told of t.
+// fresh reports whether b is newer than the block of t that was sent last.
 func (e *encoder) fresh(t *table, b *metric.Block) bool {
-	// Of two followers one may be a little behind the other, and what they read at
-	// the same instant is the same.
+	// Two followers may have read different amounts of one archive. What they read at the same
+	// instant is the same.
 	return b != nil && b != t.last && (t.last == nil || b.At.Cont > t.last.At.Cont)
 }
 
-// compare finds the rows of a table that may have changed, and tells of those
-// that came, went and were renamed.
+// compare finds the rows of a table that may have changed, and announces rows that came, went or
+// were renamed.
 func (e *encoder) compare(m *tachographv1.SubscribeResponse, t *table, b *metric.Block) {
 	if !e.fresh(t, b) {
 		return
@@ -277,7 +277,7 @@ func (e *encoder) compare(m *tachographv1.SubscribeResponse, t *table, b *metric
 	e.members(m, t, b)
 }
 
-// members is compare where the instances are others.
+// members is compare for a block with other instances than the last.
 func (e *encoder) members(m *tachographv1.SubscribeResponse, t *table, b *metric.Block) {
 	var before []*metric.Instance
 	if t.last != nil {
@@ -321,7 +321,7 @@ func (e *encoder) members(m *tachographv1.SubscribeResponse, t *table, b *metric
 	t.rows = rows
 }
 
-// renamed reports whether an instance is called otherwise now.
+// renamed reports whether an instance has a new name or new labels.
 func renamed(was, now *metric.Instance) bool {
 	return was != nil && now != nil && (was.Name != now.Name || !slices.Equal(was.Labels, now.Labels))
 }
@@ -337,7 +337,7 @@ func sameSlice[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 && (a == nil) == (b == nil) || len(a) > 0 && &a[0] == &b[0])
 }
 
-// cells tells what has changed in a row.
+// cells sends the changed values of a row.
 func (e *encoder) cells(w *rowWork) {
 	m := e.out
 	if e.size > mostOfMessage {
@@ -370,7 +370,7 @@ func (e *encoder) cells(w *rowWork) {
 	}
 }
 
-// cell tells the value of a series, if it is another one.
+// cell sends the value of a series, if it has changed.
 func (e *encoder) cell(m *tachographv1.SubscribeResponse, series uint32, typ metric.Type, old, now metric.Value) {
 	switch {
 	case now.Miss != metric.Present:
@@ -404,14 +404,13 @@ func (e *encoder) cell(m *tachographv1.SubscribeResponse, series uint32, typ met
 	}
 }
 
-// An absence is one of the last message, and the last series in it.
+// An absence is one of the last message's absences; at is the last series in it.
 type absence struct {
 	*tachographv1.Absence
 	at uint32
 }
 
-// missing tells that a series has no value. Those with the same reason stand
-// together.
+// missing sends that a series has no value. Series with the same reason share an absence.
 func (e *encoder) missing(m *tachographv1.SubscribeResponse, series uint32, why metric.Reason) {
 	a := e.missed[why]
 	if a == nil {
@@ -425,7 +424,7 @@ func (e *encoder) missing(m *tachographv1.SubscribeResponse, series uint32, why 
 	e.size += protowire.SizeVarint(uint64(a.Gaps[len(a.Gaps)-1]))
 }
 
-// times tells when the tables were read.
+// times sends when the new blocks of the tables were read.
 func (e *encoder) times(m *tachographv1.SubscribeResponse, s *State) {
 	type read struct {
 		number uint32

@@ -19,9 +19,9 @@ import (
 	"tachograph/cmd/replay/internal/serve/status"
 )
 
-// A line is what ServeHTTP writes: one value that is new, or, with Snapshot, one that
-// stands as it was read then; an instance that is gone, something that happened, what
-// cannot be told, or the position. Time is when the value was read.
+// A line is one line of ServeHTTP's answer: a new value or, with Snapshot, one that was read
+// before and still holds; an instance that is gone; an event; an error; or the position. Time is
+// when the value was read.
 type line struct {
 	Time     string            `json:"time,omitempty"`
 	Metric   string            `json:"metric,omitempty"`
@@ -41,12 +41,11 @@ type line struct {
 	Code     string            `json:"code,omitempty"`
 }
 
-// decoded is what a stream keeps where its frames are decoded here.
+// decoded is the memory that a stream takes if its frames are decoded here.
 var decoded = cost{row: 400, cell: 64}
 
-// ServeHTTP answers what Subscribe answers, as lines of JSON for who has no more
-// than curl: /v1/subscribe?metrics=disk.dev&instances=sda&interval=10s. Each frame
-// ends with its position.
+// ServeHTTP answers like Subscribe, in lines of JSON for clients that have only curl:
+// /v1/subscribe?metrics=disk.dev&instances=sda&interval=10s. Each frame ends with its position.
 func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		w.Header().Set("Allow", http.MethodGet)
@@ -60,7 +59,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var wrote time.Time
 	if err == nil {
 		req.ExactTimes = true
-		io.Copy(io.Discard, r.Body) // until then nobody sees that the client has left
+		io.Copy(io.Discard, r.Body) // net/http notices a client's leaving only after the body was read
 		var dec client.Decoder
 		err = p.stream(r.Context(), req, decoded, func(m *tachographv1.SubscribeResponse) error {
 			if !begun {
@@ -73,7 +72,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				return err
 			}
 			if quiet(f) && time.Since(wrote) < ordinaryBeat {
-				return nil // a reading by which nothing has changed
+				return nil // a reading that changed nothing
 			}
 			wrote = time.Now()
 			for l := range lines(f) {
@@ -99,7 +98,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = out.Encode(&l)
 }
 
-// readQuery reads what is asked for.
+// readQuery parses the parameters of a request.
 func readQuery(q url.Values) (*tachographv1.SubscribeRequest, error) {
 	req := &tachographv1.SubscribeRequest{Selection: new(tachographv1.Selection)}
 	for name, list := range q {
@@ -139,8 +138,7 @@ func quiet(f *client.Frame) bool {
 		len(f.Errors)+len(f.Lost)+len(f.Events)+len(f.Tables)+len(f.Gone)+len(f.Appeared)+len(f.Changes) == 0
 }
 
-// lines are a frame as lines. None is kept: a client that takes its time takes them one by
-// one.
+// lines yields the lines of a frame. It keeps none: a slow client takes them one by one.
 func lines(f *client.Frame) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		more := true
@@ -193,7 +191,7 @@ func lines(f *client.Frame) iter.Seq[line] {
 		for _, r := range f.Appeared {
 			appeared[r] = true
 			for i := range r.Values {
-				value(r, i, false) // what is 0 has not changed
+				value(r, i, false) // a value of 0 has not changed
 			}
 		}
 		for _, c := range f.Changes {
@@ -205,7 +203,7 @@ func lines(f *client.Frame) iter.Seq[line] {
 	}
 }
 
-// shownValue is a value as JSON has it: what is no number there is text.
+// shownValue returns a value for JSON: strings, NaN and infinities become text.
 func shownValue(m *client.Metric, v client.Value) any {
 	if x := m.Number(v); m.Type == tachographv1.Type_TYPE_STRING || math.IsNaN(x) || math.IsInf(x, 0) {
 		return m.Format(v)
