@@ -7,19 +7,19 @@ import (
 	"tachograph/sample/metric"
 )
 
-// private metrics tell what users do, which a kernel does not show to all of them, or
-// may tell one machine from all others.
+// private are metrics that show what users do, which a kernel does not show to all of them, or
+// that may identify a machine among all others.
 var private = map[string]bool{
 	"proc.psinfo.psargs": true, "proc.psinfo.exe": true, "proc.psinfo.cwd": true,
 	"kern.bootargs": true, "kern.hostid": true,
 }
 
-// privateLabels are the labels of instances that say the same.
+// privateLabels are the labels of instances that show the same.
 var privateLabels = map[string]bool{"exe": true}
 
-// Private reports whether a metric is only for some to see: what tells what users do, as
-// the arguments of processes, and of what was found on a machine and nobody has described
-// texts, and what by its name may tell that machine from all others.
+// Private reports whether only some clients may see a metric: those that show what users do,
+// such as the arguments of processes, and, among metrics found on a machine and not described in
+// a catalog, those with texts and those whose name suggests that they may identify the machine.
 func Private(d *metric.Desc) bool {
 	if private[d.Name] {
 		return true
@@ -28,13 +28,13 @@ func Private(d *metric.Desc) bool {
 	return found && (d.Type == metric.String || catalog.Telltale(d.Name))
 }
 
-// A client is who asks.
+// A client is the user who asks.
 type client struct {
 	uid   uint32
 	known bool
 }
 
-// sees reports whether a client is shown everything.
+// sees reports whether a client may see everything.
 func (s *Server) sees(c client) bool { return s.opt.AllAccess || s.rules(c) }
 
 // rules reports whether a client is root, or the user who runs the server.
@@ -47,7 +47,7 @@ func (s *Server) refuses(c client, indom string) bool {
 	return metric.PerBoot(indom) && !c.known && !s.opt.AllAccess
 }
 
-// owns reports whether an instance is a client's own.
+// owns reports whether an instance belongs to a client.
 func (c client) owns(in *metric.Instance) bool {
 	if !c.known || in == nil {
 		return false
@@ -56,7 +56,7 @@ func (c client) owns(in *metric.Instance) bool {
 	return err == nil && uint32(uid) == c.uid
 }
 
-// labelsFor are those labels of an instance that a client may see.
+// labelsFor returns the labels of an instance that a client may see.
 func (s *Server) labelsFor(c client, in *metric.Instance, labels []metric.Label) []metric.Label {
 	if s.sees(c) || c.owns(in) {
 		return labels

@@ -15,19 +15,19 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// maxFromPmcd is how long a message of pmcd's may be: it forwards what clients send, who
-// may send less.
+// maxFromPmcd is how long a message from pmcd may be. pmcd forwards what its clients send, and
+// those may send less.
 const maxFromPmcd = 1 << 20
 
-// nameWait is how long a question for names is kept waiting until there are some: that
-// the agent is not ready is an answer that pmcd does not understand then.
+// nameWait is how long a request for names waits until the agent is ready: pmcd does not
+// understand "not ready" as an answer to such a request.
 const nameWait = 4 * time.Second
 
-// Agent answers pmcd on a connection that it has made, for one domain, until the other
-// side closes it, which is no error. Ctx closes it, if conn can be closed.
+// Agent answers pmcd on a connection that pmcd or the caller made, for one domain, until the
+// other side closes it, which is no error. The end of ctx closes it, if conn can be closed.
 //
-// What pmcd tells of its clients is believed where only pmcd can be at the other end, by a
-// pipe or a unix socket. Over TCP it may be anybody, who would say that they are root.
+// Agent believes what pmcd says about its clients only on a pipe or a unix socket, where only
+// pmcd can be at the other end. Over TCP anybody may connect, and claim to be root.
 func (s *Server) Agent(ctx context.Context, conn io.ReadWriter, domain uint32) error {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &agent{session: s.session(domain), conn: conn}
@@ -65,7 +65,7 @@ func (s *Server) Agent(ctx context.Context, conn io.ReadWriter, domain uint32) e
 	}
 }
 
-// ended is why a connection ended; nil where the other side closed it, or ctx.
+// ended returns why a connection ended; nil if the other side or ctx closed it.
 func ended(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -73,19 +73,19 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// An agent is a connection of pmcd's.
+// An agent is a connection with pmcd.
 type agent struct {
 	*session
 	conn io.ReadWriter
 	out  []byte
-	owed int32 // flags of what has changed, which the next result takes along
+	owed int32 // flags of changes, which the next result carries
 
-	mu      sync.Mutex // of writing
-	told    bool       // that it is not ready, and not yet that it is
+	mu      sync.Mutex // guards writing
+	told    bool       // pmcd has been sent "not ready", and not yet "ready"
 	waiting sync.WaitGroup
 }
 
-// one deals with one message, or with what should have been one.
+// one handles one message, or an error in place of one.
 func (a *agent) one(ctx context.Context, from int32, m pdu.Message, err error) error {
 	var bad *pdu.Malformed
 	if errors.As(err, &bad) {
@@ -107,7 +107,7 @@ func (a *agent) one(ctx context.Context, from int32, m pdu.Message, err error) e
 		return nil
 	}
 	if r, ok := answer.(*pdu.Result); ok {
-		// Pmcd looks for flags where a time would be.
+		// pmcd expects the flags in the place of the time.
 		r.Seconds, a.owed = uint64(a.owed), 0
 	}
 	err = a.send(answer, 0)
@@ -138,7 +138,7 @@ func (a *agent) ready(ctx context.Context, m pdu.Message) bool {
 	return true
 }
 
-// notReady tells pmcd to try later, and when.
+// notReady sends pmcd an error that says to try later, and announces when that is.
 func (a *agent) notReady(ctx context.Context) error {
 	a.mu.Lock()
 	told := a.told
@@ -151,7 +151,7 @@ func (a *agent) notReady(ctx context.Context) error {
 	return nil
 }
 
-// announce tells pmcd when there is something to answer with.
+// announce sends pmcd a message once the agent is ready.
 func (a *agent) announce(ctx context.Context) {
 	a.waiting.Go(func() {
 		if a.s.opt.Ready != nil {
@@ -165,7 +165,7 @@ func (a *agent) announce(ctx context.Context) {
 		a.told = false
 		a.mu.Unlock()
 		a.s.opt.Log.Info("ready", "domain", a.domain)
-		a.send(failed(pcp.ErrReady), 0) // what comes of it the next reading tells
+		a.send(failed(pcp.ErrReady), 0) // the next reading reports an error
 	})
 }
 

@@ -18,16 +18,16 @@ import (
 const (
 	// greetWait is how long a client may take to answer the greeting.
 	greetWait = 10 * time.Second
-	// partWait is how long a message may take from its first byte to its last, and an
-	// answer until it is taken.
+	// partWait is how long a message may take from its first byte to its last, and how long a
+	// client may take to read an answer.
 	partWait = 10 * time.Second
 )
 
-// features are what is offered to clients.
+// features are the features that the greeting offers clients.
 const features = pdu.FeatureLabels | pdu.FeatureHighres | pdu.FeatureDescs
 
-// Clients answers PCP's tools that connect, as pmcd would, until ctx ends, which is no
-// error, or nobody can connect any more. It closes l, and returns when all are gone.
+// Clients answers PCP's tools that connect, as pmcd would, until ctx ends, which is no error, or
+// the listener fails. It closes l, and returns when all clients have gone.
 func (s *Server) Clients(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { l.Close() })
@@ -72,7 +72,7 @@ func (s *Server) Clients(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// seat gives a client one of the seats, or says why not.
+// seat gives a client a seat, or returns why there is none.
 func (s *Server) seat(seats *listen.Seats, conn net.Conn) (leave func(), why string) {
 	var who *listen.Who
 	if told, ok := conn.(interface{ Who() *listen.Who }); ok {
@@ -90,13 +90,13 @@ func (s *Server) seat(seats *listen.Seats, conn net.Conn) (leave func(), why str
 	return leave, ""
 }
 
-// passing reports whether the next one may connect where this one could not.
+// passing reports whether accepting may succeed after this error.
 func passing(err error) bool {
 	var n net.Error
 	return !errors.Is(err, net.ErrClosed) && errors.As(err, &n)
 }
 
-// A patient reader waits for ever for a message to begin, and not for it to go on.
+// A patient reader waits forever for a message to begin, but not for the rest of it.
 type patient struct {
 	net.Conn
 	begun bool
@@ -111,14 +111,15 @@ func (p *patient) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// next is the next message.
+// next returns the next message.
 func (p *patient) next(r *pdu.Reader) (from int32, m pdu.Message, err error) {
 	p.begun = false
 	p.Conn.SetReadDeadline(time.Time{})
 	return r.Next()
 }
 
-// serve answers a client until that closes the connection, or says what is no request.
+// serve answers a client until it closes the connection or sends something that is not a
+// request.
 func (s *Server) serve(ctx context.Context, conn net.Conn) error {
 	c := s.session(0)
 	if s.opt.Who != nil {
@@ -149,7 +150,7 @@ func (s *Server) serve(ctx context.Context, conn net.Conn) error {
 		}
 		owed |= c.news()
 		if _, fetch := m.(*pdu.Fetch); fetch && owed != 0 {
-			// A client looks for what has changed before values, and nowhere else.
+			// A client looks for changes in the answer to a fetch, and nowhere else.
 			if err := out.send(failed(owed), 0); err != nil {
 				return err
 			}
@@ -165,26 +166,26 @@ func (s *Server) serve(ctx context.Context, conn net.Conn) error {
 	}
 }
 
-// gone is nil where the other side has closed the connection.
+// gone returns nil if err says that the other side has closed the connection.
 func gone(err error) error {
-	// PCP's tools end without reading what they were sent.
+	// PCP's tools end without reading all that was sent to them.
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		return nil
 	}
 	return err
 }
 
-// An outlet sends to a client. Long answers of all clients together have a limit.
+// An outlet sends to a client. Long answers to all clients share a limit.
 type outlet struct {
 	*session
 	conn net.Conn
 }
 
-// buffers are what answers are written to before they are sent: as many as are being sent,
-// and none for a client who has nothing to ask.
+// buffers are what answers are written to before they are sent: one for each answer being sent,
+// none for an idle client.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// send sends a message of about that size, if that is known.
+// send sends a message; size is its approximate size if that is known.
 func (o *outlet) send(m pdu.Message, size int) error {
 	if size > longOne {
 		defer o.s.flight.Add(-int64(size))
@@ -194,7 +195,7 @@ func (o *outlet) send(m pdu.Message, size int) error {
 	}
 	buf := buffers.Get().(*[]byte)
 	*buf = pdu.Append((*buf)[:0], 0, m)
-	o.fetch.trim(keptOfClient) // for it may be long until that is taken
+	o.fetch.trim(keptOfClient) // sending may take long
 	o.conn.SetWriteDeadline(time.Now().Add(partWait))
 	_, err := o.conn.Write(*buf)
 	if cap(*buf) <= 4*longOne {

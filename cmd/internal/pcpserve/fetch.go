@@ -9,10 +9,10 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// fetching is what a session keeps from one fetch to the next, so that nothing has to be
-// made anew.
+// fetching is what a session keeps from one fetch to the next, so that it need not be made
+// again.
 type fetching struct {
-	world  *world // that the rest is of
+	world  *world // the world that the other fields are for
 	round  uint32
 	asked  []uint32 // by item: the round in which it was asked for
 	want   []*metric.Desc
@@ -22,35 +22,34 @@ type fetching struct {
 	ids    []uint32
 	bits   []uint64
 	words  []string
-	size   int // of the result, about
+	size   int // approximate size of the result
 }
 
-// A place is where a metric's values are.
+// A place says where the values of a metric are.
 type place struct {
 	round uint32
 	block *metric.Block
 	col   *metric.Column
-	ids   []uint32 // of the block's rows
+	ids   []uint32 // instance numbers of the block's rows
 }
 
-// singular is the one instance of a metric without instances.
+// singular is the instance of a metric without an instance domain.
 var singular = []uint32{pcp.Null}
 
 const (
-	// maxAnswer is how long an answer may be: a machine with ten thousand processes is
-	// told about all of them, but not the same again and again.
+	// maxAnswer is how long an answer may be. It is enough for all of ten thousand processes,
+	// but not for the same metrics again and again.
 	maxAnswer = 32 << 20
-	// maxFlight is how much all answers that are on their way may take together, where
-	// they are long.
+	// maxFlight is how much memory all the long answers being sent may take together.
 	maxFlight = 64 << 20
 	longOne   = 256 << 10
-	// kept is what stays from one fetch to the next: for a pmcd, who asks for many, and
-	// for each of many clients.
+	// The following is what may stay from one fetch to the next: more for a pmcd, which asks for
+	// many clients, and less for each of many clients.
 	keptCells, keptOfClient = 1 << 16, 1 << 12
 	keptSets                = 1 << 9
 )
 
-// values answers a fetch: a set for each metric that was asked for, in that order.
+// values answers a fetch: with a set for each requested metric, in that order.
 func (c *session) values(ctx context.Context, from int32, m *pdu.Fetch) pdu.Message {
 	f := &c.fetch
 	f.begin(c.world)
@@ -119,9 +118,9 @@ func (f *fetching) begin(w *world) {
 	f.ids, f.bits, f.words = f.ids[:0], f.bits[:0], f.words[:0]
 }
 
-// trim lets go of the values of the last answer, which was sent: who asks once an hour
-// does not keep what was read then. And of what it took, where that is more than is worth
-// keeping until the next.
+// trim releases the values of the last answer, which was sent, so that a client that asks once
+// an hour does not keep them in memory. It also releases buffers that are too large to keep
+// until the next fetch.
 func (f *fetching) trim(cells int) {
 	clear(f.result.Sets)
 	clear(f.words)
@@ -131,14 +130,14 @@ func (f *fetching) trim(cells int) {
 		}
 	}
 	if cap(f.result.Sets) > max(keptSets, 2*len(f.places)) {
-		f.result.Sets = nil // the same was asked for again and again
+		f.result.Sets = nil // the client asked for the same metrics many times
 	}
 	if max(cap(f.ids), cap(f.bits), cap(f.words)) > cells {
 		f.ids, f.bits, f.words = nil, nil, nil
 	}
 }
 
-// view is what is wanted, as it stands.
+// view reads the wanted metrics.
 func (c *session) view(ctx context.Context) (*View, error) {
 	if len(c.fetch.want) == 0 {
 		return &View{}, nil
@@ -152,7 +151,7 @@ func (c *session) view(ctx context.Context) (*View, error) {
 	return view, err
 }
 
-// lay notes where what was asked for is.
+// lay notes where the values of the requested metrics are.
 func (f *fetching) lay(s *Server, view *View) {
 	for _, b := range view.Blocks {
 		var ids []uint32
@@ -170,7 +169,7 @@ func (f *fetching) lay(s *Server, view *View) {
 	}
 }
 
-// items are those that the columns of a group's blocks are of.
+// items returns the items of the columns of a group.
 func (f *fetching) items(g *metric.Group) []*item {
 	list, ok := f.groups[g]
 	if !ok {
@@ -186,14 +185,14 @@ func (f *fetching) items(g *metric.Group) []*item {
 	return list
 }
 
-// shown says whose values a client is shown.
+// shown is the client that values are for.
 type shown struct {
 	s *Server
 	client
 }
 
-// fill puts into a set the values of a metric of those instances that are chosen. Where
-// none has one, their reason stands for them.
+// fill puts the values of the chosen instances of a metric into a set. If none has a value, the
+// set has their reason instead.
 func (f *fetching) fill(set *pdu.Set, it *item, p *place, chosen *choice, to shown) {
 	col := p.col
 	if to.s.refuses(to.client, it.desc.Indom) {
@@ -242,7 +241,7 @@ func (f *fetching) fill(set *pdu.Set, it *item, p *place, chosen *choice, to sho
 	}
 }
 
-// text are the strings of a column.
+// text returns the strings of a column.
 func (f *fetching) text(col *metric.Column) []string {
 	from := len(f.words)
 	for i := range col.Bits {
@@ -251,7 +250,7 @@ func (f *fetching) text(col *metric.Column) []string {
 	return f.words[from:len(f.words):len(f.words)]
 }
 
-// size is about how many bytes an answer takes, of those that may be long.
+// size returns the approximate size of an answer that may be long, else 0.
 func (c *session) size(m pdu.Message) int {
 	if m == pdu.Message(&c.fetch.result) {
 		return c.fetch.size
@@ -259,7 +258,7 @@ func (c *session) size(m pdu.Message) int {
 	return 0
 }
 
-// sizeOf is about how many bytes a set takes.
+// sizeOf returns the approximate size of a set in bytes.
 func sizeOf(set *pdu.Set) int {
 	n := 12 + 20*len(set.Instances)
 	for _, w := range set.Words {

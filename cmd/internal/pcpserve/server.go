@@ -12,49 +12,49 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// Options say how it is answered.
+// Options say how a Server answers.
 type Options struct {
-	// Names is where metrics are: the plain layout is for Clients.
+	// Names is the layout of the metric names. Clients needs the plain layout.
 	Names pcp.Layout
-	// Ready is closed when there is something to answer with; nil is at once. Until
-	// then pmcd is told that the agent is not ready.
+	// Ready is closed when the server can answer; nil: at once. Until then pmcd gets the error
+	// "not ready".
 	Ready <-chan struct{}
-	// AllAccess gives everybody what Private holds back. Storing is for root and who
-	// runs this, all the same.
+	// AllAccess shows all clients the values that Private withholds. Storing is still only for
+	// root and the user who runs this.
 	AllAccess bool
 	// Private reports whether the values of a metric are only for root, who runs this,
 	// and, where an instance has an owner, its owner. Nil is Private of this package.
 	Private func(*metric.Desc) bool
-	// Announce is for an agent of which pmcd.conf says that it is not ready when it
-	// starts: pmcd waits to be told that it is.
+	// Announce is for an agent that pmcd.conf marks as not ready when it starts: pmcd waits for
+	// its message that it is.
 	Announce bool
-	// Who says which user a client is, if that can be known; nil knows nobody.
+	// Who returns the user of a client, if known; nil: no client's user is known.
 	Who func(net.Conn) (uid uint32, known bool)
-	// Timeout is what a fetch may take: 2 s if it is 0. A pmcd waits for 5.
+	// Timeout is how long a fetch may take; 0: 2 s. pmcd waits 5 s.
 	Timeout time.Duration
-	// MaxClients is how many there may be at once: 256 if it is 0. Half of them may be of
-	// one user or address, and the last are root's.
+	// MaxClients is the most clients at once; 0: 256. Half of them may belong to one user or
+	// address, and the last places are for root.
 	MaxClients int
-	// Log is told who comes and goes and what went wrong; nil is nobody.
+	// Log gets connections, disconnections and errors; nil: no log.
 	Log *slog.Logger
 }
 
-// Server answers. One may have any number of connections at a time.
+// Server answers PCP requests, on any number of connections at a time.
 type Server struct {
 	m         Metrics
 	opt       Options
-	strangers *slog.Logger // what those who connect cause
-	self      uint32       // the user who runs this
+	strangers *slog.Logger // for warnings that clients cause
+	self      uint32       // the user who runs this program
 
 	now     atomic.Pointer[world]
-	mu      sync.Mutex // for what is below
+	mu      sync.Mutex // guards the fields below
 	space   *pcp.Space
 	rosters map[string]*roster
 
 	flight atomic.Int64 // bytes of answers that are being made or sent
 }
 
-// NewServer answers from m.
+// NewServer returns a Server for the metrics of m.
 func NewServer(m Metrics, opt Options) *Server {
 	if opt.Private == nil {
 		opt.Private = Private
@@ -73,8 +73,8 @@ func NewServer(m Metrics, opt Options) *Server {
 	return s
 }
 
-// Metric is a metric of the present catalog as PCP has it; nil if there is none of that
-// name of its own.
+// Metric returns the metric with this name of ours in the present catalog, in PCP's terms; nil
+// if there is none.
 func (s *Server) Metric(name string) *pcp.Metric {
 	if it := s.world().byOwn[name]; it != nil {
 		return it.Metric
@@ -82,7 +82,7 @@ func (s *Server) Metric(name string) *pcp.Metric {
 	return nil
 }
 
-// world is that of the present catalog.
+// world returns the world of the present catalog.
 func (s *Server) world() *world {
 	cat := s.m.Catalog()
 	w := s.now.Load()
@@ -104,7 +104,7 @@ func (s *Server) world() *world {
 	return next
 }
 
-// roster is that of the instance domain of a name.
+// roster returns the roster of the instance domain with this name.
 func (s *Server) roster(indom string) *roster {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,34 +12,34 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// A session is one connection: it has one request answered at a time.
+// A session is one connection. It answers one request at a time.
 type session struct {
 	s *Server
 	// domain is the one that an agent answers for; 0 if it is for everything.
 	domain uint32
-	world  *world // as the other side knows it
+	world  *world // what the other side has seen
 
-	client   client            // of a connection that is a client's own
-	clients  map[int32]*client // of pmcd's, by its numbers for them
-	deaf     bool              // to what is said of these
+	client   client            // of a connection from a client itself
+	clients  map[int32]*client // of pmcd's clients, by pmcd's numbers for them
+	deaf     bool              // ignore what pmcd says about its clients
 	profiles map[int32]*profile
-	listed   int      // of all of these, as profile.listed
-	latest   *profile // pmcd's
+	listed   int      // sum of listed in all profiles
+	latest   *profile // the last profile that pmcd sent
 
 	fetch fetching
 }
 
 const (
-	maxContexts = 1 << 14 // of a pmcd's
-	maxProfiles = 64      // of a client's
-	maxListed   = 1 << 15 // what these may name in all: more than any one can
+	maxContexts = 1 << 14 // of a pmcd
+	maxProfiles = 64      // of a client
+	maxListed   = 1 << 15 // how many instances and domains these may name in all, more than any single profile can
 )
 
 func (s *Server) session(domain uint32) *session {
 	return &session{s: s, domain: domain, world: s.world(), clients: make(map[int32]*client), profiles: make(map[int32]*profile)}
 }
 
-// who asks.
+// who returns the client that asks.
 func (c *session) who(from int32) client {
 	if c.domain == 0 {
 		return c.client
@@ -50,14 +50,14 @@ func (c *session) who(from int32) client {
 	return client{}
 }
 
-// news are the flags that tell the other side what has changed since it asked last.
+// news returns the flags for what has changed since the other side's last request.
 func (c *session) news() (flags int32) {
 	w := c.s.world()
 	if w == c.world {
 		return 0
 	}
 	if c.world == nothing {
-		c.world = w // nothing was told yet
+		c.world = w // nothing was sent yet
 		return 0
 	}
 	if !w.sameNames(c.world) {
@@ -70,7 +70,7 @@ func (c *session) news() (flags int32) {
 	return flags
 }
 
-// item is the metric of a number, of those that are answered for.
+// item returns the metric with this number, if the session answers for it.
 func (c *session) item(id metric.PMID) *item {
 	it := c.world.byPMID[id]
 	if it == nil || c.domain != 0 && it.domain() != c.domain {
@@ -79,7 +79,7 @@ func (c *session) item(id metric.PMID) *item {
 	return it
 }
 
-// indom is the name of an instance domain, of those that are answered for.
+// indom returns the name of an instance domain, if the session answers for it.
 func (c *session) indom(id uint32) (name string, ok bool) {
 	if c.domain != 0 && id>>22 != c.domain {
 		return "", false
@@ -88,10 +88,10 @@ func (c *session) indom(id uint32) (name string, ok bool) {
 	return name, ok
 }
 
-// failed is the answer that an error is.
+// failed returns the answer for an error code.
 func failed(code int32) pdu.Message { return &pdu.Error{Code: code} }
 
-// codeOf is PCP's error for err.
+// codeOf returns PCP's error code for err.
 func codeOf(err error) int32 {
 	var f pdu.Failure
 	switch {
@@ -105,7 +105,7 @@ func codeOf(err error) int32 {
 	return pcp.ErrAgain
 }
 
-// answer is the answer to a message; nil if it has none. What it holds stays until the
+// answer returns the answer to a message, or nil if it needs none. The answer is valid until the
 // next message.
 func (c *session) answer(ctx context.Context, from int32, m pdu.Message) pdu.Message {
 	switch m := m.(type) {
@@ -146,7 +146,7 @@ func (c *session) answer(ctx context.Context, from int32, m pdu.Message) pdu.Mes
 	return nil
 }
 
-// wantsAnswer reports whether one who sends a message of that kind waits for an answer.
+// wantsAnswer reports whether the sender of such a message waits for an answer.
 func wantsAnswer(k pdu.Kind) bool {
 	switch k {
 	case pdu.KindProfile, pdu.KindAttr, pdu.KindCreds, pdu.KindError:
@@ -155,24 +155,24 @@ func wantsAnswer(k pdu.Kind) bool {
 	return true
 }
 
-// attribute notes something about a client of pmcd's. What a client says of itself to
-// us, and not the kernel, is not believed.
+// attribute notes what pmcd says about one of its clients. What a client says about itself is
+// not believed: only the kernel knows.
 func (c *session) attribute(from int32, m *pdu.Attr) {
 	if c.domain == 0 || c.deaf || m.Attribute != pdu.AttrUserID {
 		return
 	}
 	uid, err := strconv.ParseUint(m.Value, 10, 32)
 	if len(c.clients) >= maxContexts {
-		clear(c.clients) // of clients that pmcd forgot to take leave of
+		clear(c.clients) // pmcd forgot to say that clients have gone
 	}
 	c.clients[from] = &client{uid: uint32(uid), known: err == nil}
 }
 
-// A profile is which instances are wanted.
+// A profile says which instances a client wants.
 type profile struct {
-	all    bool // unless there is a choice
+	all    bool // the default for domains without a choice
 	chosen map[uint32]*choice
-	listed int // instances and domains that it names
+	listed int // how many instances and domains it names
 }
 
 type choice struct {
@@ -180,8 +180,7 @@ type choice struct {
 	except []uint32 // these, in order
 }
 
-// choose notes which instances are wanted. Pmcd says it again whenever another client
-// asks.
+// choose notes which instances are wanted. pmcd sends that again whenever another client asks.
 func (c *session) choose(m *pdu.Profile) {
 	p := &profile{all: !m.Exclude}
 	if len(m.InDoms) > 0 {
@@ -201,14 +200,14 @@ func (c *session) choose(m *pdu.Profile) {
 		delete(c.profiles, m.Context)
 	}
 	if len(c.profiles) >= maxProfiles || c.listed+p.listed > maxListed {
-		clear(c.profiles) // no tool has that many contexts, nor wants so little of so much
+		clear(c.profiles) // no tool has that many contexts, or lists that many instances
 		c.listed = 0
 	}
 	c.profiles[m.Context] = p
 	c.listed += p.listed
 }
 
-// everything is the profile of who has none.
+// everything is the profile of a client that sent none.
 var everything = &profile{all: true}
 
 func (c *session) profile(context int32) *profile {
@@ -222,7 +221,7 @@ func (c *session) profile(context int32) *profile {
 	return p
 }
 
-// of is what is wanted of an instance domain.
+// of returns which instances of a domain are wanted; nil: all.
 func (p *profile) of(indom uint32) *choice {
 	if c := p.chosen[indom]; c != nil {
 		return c
@@ -233,7 +232,7 @@ func (p *profile) of(indom uint32) *choice {
 	return &choice{}
 }
 
-// has reports whether an instance is wanted; no choice is all.
+// has reports whether an instance is wanted. A nil choice wants all.
 func (c *choice) has(id uint32) bool {
 	if c == nil {
 		return true

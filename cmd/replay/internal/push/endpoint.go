@@ -21,20 +21,20 @@ import (
 	"tachograph/store/disk"
 )
 
-// Access says how a receiver is told who pushes. What is secret stands in files, as
-// everybody on a machine can read what programs are started with.
+// Access says how a push identifies itself to a receiver. Secrets are in files, because all
+// users of a machine can read the arguments of its programs.
 type Access struct {
 	TokenFile, User, PasswordFile string
-	// HeaderFile has lines NAME: VALUE.
+	// HeaderFile has lines of the form NAME: VALUE.
 	HeaderFile                string
 	CAFile, CertFile, KeyFile string
-	// Insecure says that secrets may be sent to other machines in the clear.
+	// Insecure allows secrets to be sent to other machines unencrypted.
 	Insecure bool
-	// Timeout is how long a receiver may take for an answer; 0: as DefaultTimeout says.
+	// Timeout is how long a receiver may take to answer; 0: DefaultTimeout.
 	Timeout time.Duration
 }
 
-// DefaultTimeout is how long a receiver may take.
+// DefaultTimeout is how long a receiver may take to answer.
 const DefaultTimeout = 30 * time.Second
 
 // An Endpoint is an address that batches are posted to.
@@ -42,15 +42,15 @@ type Endpoint struct {
 	url    url.URL
 	access Access
 	client *http.Client
-	kept   http.Header // what says who pushes, where files are not read again
+	kept   http.Header // the headers that identify the push, if files are not read again
 	within string
 }
 
-// Within says what of the receiver is pushed to, where its address does not: a database.
-// How far another one is says nothing of this.
+// Within names the part of the receiver that is pushed to, if its address does not: a database.
+// Another database is another target, with its own state.
 func (p *Endpoint) Within(name string) { p.within = name }
 
-// Answer is what a receiver answered.
+// Answer is the answer of a receiver.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -63,7 +63,7 @@ const (
 	mostAnswer = 64 << 10
 )
 
-// NewEndpoint checks the address and that all files can be read.
+// NewEndpoint checks the address, and that all files can be read.
 func NewEndpoint(target string, access Access) (*Endpoint, error) {
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -126,7 +126,7 @@ func NewEndpoint(target string, access Access) (*Endpoint, error) {
 	return p, nil
 }
 
-// withoutUser is an address without what may be a password in it.
+// withoutUser returns an address without the part that may hold a password.
 func withoutUser(target string) string {
 	if i := strings.LastIndex(target, "@"); i >= 0 {
 		return "..." + target[i:]
@@ -139,7 +139,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// String is the address without what may be secret in it.
+// String returns the address without what may be secret in it.
 func (p *Endpoint) String() string {
 	u := url.URL{Scheme: p.url.Scheme, Host: p.url.Host, Path: p.url.Path}
 	if p.within != "" {
@@ -148,7 +148,7 @@ func (p *Endpoint) String() string {
 	return visible.Text(u.String())
 }
 
-// readSecret reads a small file, which not everybody else may read as well.
+// readSecret reads a small file, and refuses one that all users may read.
 func readSecret(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -169,7 +169,7 @@ func readSecret(path string) ([]byte, error) {
 	return text, err
 }
 
-// secretLine is the one line of a file.
+// secretLine returns the only line of a file.
 func secretLine(path string) (string, error) {
 	text, err := readSecret(path)
 	if err != nil {
@@ -182,8 +182,8 @@ func secretLine(path string) (string, error) {
 	return line, nil
 }
 
-// Keep reads the files with secrets for the last time: whoever is about to lose the
-// right to read them calls it.
+// Keep reads the files with secrets for the last time. A program that is about to lose the right
+// to read them calls it.
 func (p *Endpoint) Keep() error {
 	kept := make(http.Header)
 	if err := p.identify(kept); err != nil {
@@ -193,7 +193,8 @@ func (p *Endpoint) Keep() error {
 	return nil
 }
 
-// identify says in h who pushes. Files are read each time: tokens are replaced.
+// identify adds the headers that identify the push. It reads the files each time, because tokens
+// are replaced.
 func (p *Endpoint) identify(h http.Header) error {
 	for name, values := range p.kept {
 		h[name] = values
@@ -232,14 +233,14 @@ func (p *Endpoint) identify(h http.Header) error {
 	return nil
 }
 
-// Post sends a body to the address, with more of a query. An error says that there
-// was no whole answer: the body may have arrived.
+// Post sends a body to the address, with additional query parameters. An error says that no
+// complete answer came: the body may have arrived.
 func (p *Endpoint) Post(ctx context.Context, query url.Values, header http.Header, body []byte) (*Answer, error) {
 	return p.do(ctx, http.MethodPost, query, header, body)
 }
 
-// Try posts a body without any values, to find out whether the receiver answers. It may
-// refuse such a body.
+// Try posts a body without values, to find out whether the receiver answers. The receiver may
+// refuse it.
 func (p *Endpoint) Try(ctx context.Context, header http.Header, body []byte) error {
 	a, err := p.Post(ctx, nil, header, body)
 	if err != nil {
@@ -252,7 +253,7 @@ func (p *Endpoint) Try(ctx context.Context, header http.Header, body []byte) err
 	return nil
 }
 
-// Get asks the address.
+// Get sends a GET request to the address.
 func (p *Endpoint) Get(ctx context.Context, query url.Values, header http.Header) (*Answer, error) {
 	return p.do(ctx, http.MethodGet, query, header, nil)
 }
@@ -291,7 +292,7 @@ func (p *Endpoint) do(ctx context.Context, method string, query url.Values, head
 		}
 		return nil, p.network(ctx, err)
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, mostAnswer)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, mostAnswer)) // so that the connection can be reused
 	return &Answer{Status: res.StatusCode, Header: res.Header, Body: text}, nil
 }
 
@@ -307,8 +308,8 @@ func (p *Endpoint) network(ctx context.Context, err error) error {
 	return &Retry{Err: err}
 }
 
-// Err is nil where the receiver has taken what was sent, and else says what its
-// status means.
+// Err returns nil if the receiver has taken the body, else an error with the meaning of the
+// status.
 func (a *Answer) Err() error {
 	err := errors.New(a.Says())
 	switch {
@@ -326,7 +327,7 @@ func (a *Answer) Err() error {
 	return &Refused{err}
 }
 
-// Says is the status with the first line of the answer.
+// Says returns the status with the first line of the answer.
 func (a *Answer) Says() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(a.Body)), "\n")
 	text := strings.TrimSpace(strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))
@@ -336,7 +337,7 @@ func (a *Answer) Says() string {
 	return text
 }
 
-// after is what Retry-After says: seconds, or a date.
+// after returns the value of Retry-After, which is seconds or a date.
 func (a *Answer) after() time.Duration {
 	text := a.Header.Get("Retry-After")
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 {
@@ -348,7 +349,7 @@ func (a *Answer) after() time.Duration {
 	return 0
 }
 
-// EnsureDir makes the directory of a state.
+// EnsureDir makes the directory for a state.
 func EnsureDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("the state of this push has no place: %w", err)

@@ -20,7 +20,7 @@ import (
 	"tachograph/store/rewrite"
 )
 
-// Format is the format as replay export has it.
+// Format is the format for replay export.
 var Format = export.Format{
 	Name:    "pcp",
 	Summary: "an archive of Performance Co-Pilot (version 3): OUT.meta, OUT.index, OUT.0 and on",
@@ -77,7 +77,7 @@ func span(from, to, end int64) int64 {
 	return max(0, to-from)
 }
 
-// An exporter puts what is read into an archive.
+// An exporter writes what is read into an archive.
 type exporter struct {
 	ctx    context.Context
 	r      *export.Request
@@ -89,38 +89,39 @@ type exporter struct {
 
 	described map[*pcp.Metric]bool
 	plans     map[planKey]*plan
-	readings  map[reading]metric.Stamp // the last ones
+	readings  map[reading]metric.Stamp // the last stamp of each
 	rosters   map[uint32]*roster
 	numbers   map[string]*numbers
 	abouts    map[string]*pcp.Metric
 	own       [6]*pcp.Metric
 	absent    *pcp.Metric
 
-	info    *archive.Info // of what is read now, as hostLabels had it
+	info    *archive.Info // the archive that is read now, as hostLabels had it
 	boot    string
 	wrote   string // the boot of the last record
 	host    string
 	waiting []*step
 	free    []*step
-	stood   []*step // what was read last before the window, until it is known when that begins
-	broken  bool    // a mark is due
-	first   int64   // time of the first tick, before which nothing is said to have been
+	stood   []*step // what was last read before the window, until its beginning is known
+	broken  bool    // a mark record must be written
+	first   int64   // time of the first tick; earlier instances and values are not written
 	last    int64   // time of the last record
 	any     bool    // there is a record
-	read    bool    // and one that is no event
-	behind  int64   // values at times before the last record
+	read    bool    // there is a record that is not an event
+	behind  int64   // how many values are at times before the last record
 	sets    []pcparchive.Set
 	total   int64
 	done    int64
 }
 
-// A reading is of a group, in a boot.
+// A reading identifies a group in a boot.
 type reading struct {
 	planKey
 	boot string
 }
 
-// A step is a record to be: blocks of a tick that were read at one time, or an event.
+// A step is a record to be written: the blocks of a tick that were read at one time, or an
+// event.
 type step struct {
 	wall   int64
 	class  metric.Class
@@ -164,7 +165,7 @@ func (e *exporter) run(items iter.Seq2[archive.Item, error]) error {
 	}
 	e.stands(nil)
 	if e.first == 0 && len(e.waiting) > 0 {
-		e.first = e.waiting[0].wall // there are events only
+		e.first = e.waiting[0].wall // there are only events
 	}
 	if err := e.flush(math.MaxInt64); err != nil {
 		return err
@@ -175,8 +176,8 @@ func (e *exporter) run(items iter.Seq2[archive.Item, error]) error {
 	return e.finish()
 }
 
-// spaceOf has all metrics of archives, so that names and numbers are the same whatever
-// is read first.
+// spaceOf returns a space with all metrics of the archives, so that names and numbers do not
+// depend on what is read first.
 func spaceOf(a query.Archive) *pcp.Space {
 	space := pcp.NewSpace()
 	var in *archive.Info
@@ -194,8 +195,8 @@ func spaceOf(a query.Archive) *pcp.Space {
 	return space
 }
 
-// platformOf is the platform whose metrics an archive has: those that were imported from
-// PCP are already as the PCP had them that recorded them.
+// platformOf returns the platform whose metrics an archive has. Metrics that were imported from
+// PCP already have the names and numbers that they had there.
 func platformOf(in *archive.Info) string {
 	if strings.HasPrefix(in.Recorder, pcp.Imported) {
 		return ""
@@ -220,8 +221,8 @@ func (e *exporter) finish() error {
 	return nil
 }
 
-// item takes a tick or an event. Values of a tick are read a little before or after its
-// time, so they wait until nothing can come before them.
+// item adds a tick or an event. A tick's values were read a little before or after its time, so
+// they wait until nothing earlier can come.
 func (e *exporter) item(it *archive.Item) error {
 	if err := e.enter(it.Archive); err != nil {
 		return err
@@ -258,7 +259,7 @@ func (e *exporter) item(it *archive.Item) error {
 	}
 	e.progress(it.Archive, t.At.Wall)
 	for _, b := range t.Blocks {
-		// A source that answered too late may have its answer in two ticks.
+		// The answer of a source that was late may be in two ticks.
 		key := reading{planKey{b.Group.Name, t.Class}, e.boot}
 		if b.At == (metric.Stamp{}) || e.readings[key] == b.At {
 			continue
@@ -269,8 +270,8 @@ func (e *exporter) item(it *archive.Item) error {
 	return nil
 }
 
-// stands has what was read before the window stand where it begins, with the first tick of
-// it, so that it is there for all that comes; and with nothing else if there is none.
+// stands writes the standing values at the time of the first tick, so that they are there for
+// all that follows. first is nil if the window has no tick; nothing is written then.
 func (e *exporter) stands(first *metric.Tick) {
 	for _, s := range e.stood {
 		if first != nil {
@@ -288,15 +289,15 @@ func (e *exporter) stands(first *metric.Tick) {
 }
 
 const (
-	// early is how long before its tick a block may have been read, which was begun
-	// before the tick was.
+	// early is how long before its tick a block may have been read, because reading it began
+	// earlier.
 	early = int64(5e9)
-	// most is how many steps wait at most.
+	// most is how many steps may wait.
 	most = 4096
 )
 
-// stepBack is how far a tick may lie before what has been read already without the
-// clock having been set back.
+// stepBack is how far a tick may lie before what has already been read; if it lies further back,
+// the clock was set back.
 const stepBack = int64(60e9)
 
 func (e *exporter) progress(in *archive.Info, wall int64) {
@@ -306,8 +307,8 @@ func (e *exporter) progress(in *archive.Info, wall int64) {
 	e.r.Done(min(e.total, e.done+max(0, wall-max(in.From, e.r.Window.From))), e.total)
 }
 
-// enter notes of which archive what comes is. Between two boots, and where an archive
-// is missing between two others, nothing is known.
+// enter notes which archive the next items are from. Nothing is known between two boots, or
+// where an archive between two others is missing.
 func (e *exporter) enter(in *archive.Info) error {
 	if e.info == in {
 		return nil
@@ -327,10 +328,10 @@ func (e *exporter) enter(in *archive.Info) error {
 	return nil
 }
 
-// missing is what may lie between an archive and the next one.
+// missing is the longest gap between two archives that does not count as a missing archive.
 const missing = int64(60e9)
 
-// into puts a block to those of its tick that were read when it was.
+// into adds a block to the blocks of its tick that were read at the same time.
 func (e *exporter) into(t *metric.Tick, b *metric.Block) {
 	for i := len(e.waiting) - 1; i >= 0; i-- {
 		if s := e.waiting[i]; s.wall == b.At.Wall && s.class == t.Class && s.event == nil && s.at == b.At {
@@ -343,7 +344,7 @@ func (e *exporter) into(t *metric.Tick, b *metric.Block) {
 	s.put(b)
 }
 
-// step is a new one, where it belongs in time.
+// step adds a new step at its place in time.
 func (e *exporter) step(wall int64) *step {
 	var s *step
 	if n := len(e.free); n > 0 {
@@ -361,7 +362,7 @@ func (e *exporter) step(wall int64) *step {
 	return s
 }
 
-// put keeps a copy of a block, in the room that an earlier one had.
+// put keeps a copy of a block, in the memory of an earlier copy.
 func (s *step) put(b *metric.Block) {
 	var to *metric.Block
 	if n := len(s.blocks); n < cap(s.blocks) && s.blocks[:n+1][n] != nil {
@@ -384,7 +385,7 @@ func (s *step) put(b *metric.Block) {
 	}
 }
 
-// flush writes what is of a time before that.
+// flush writes the steps before a time.
 func (e *exporter) flush(before int64) error {
 	if e.first == 0 && !e.begin() {
 		return nil
@@ -403,8 +404,8 @@ func (e *exporter) flush(before int64) error {
 	return nil
 }
 
-// begin finds out when the archive begins: with what was read first, and not with the boot
-// that is told of. False says that this is not known yet.
+// begin finds the time at which the archive begins: that of the first values, not that of an
+// event such as a boot. It returns false if that is not known yet.
 func (e *exporter) begin() bool {
 	for _, s := range e.waiting {
 		if s.event == nil {
