@@ -1,7 +1,7 @@
 // Package listen opens the unix socket or the TCP address that a program listens at.
 //
-// The file of a unix socket has its mode and group before anybody can connect. A socket
-// that an earlier process left behind is replaced; one that is in use never is.
+// The file of a unix socket has its mode and group before a client can connect. A socket that an
+// earlier process left behind is replaced; one that is in use never is.
 package listen
 
 import (
@@ -16,12 +16,12 @@ import (
 // An Address is where to listen.
 type Address struct {
 	Unix bool
-	Path string // of the socket
-	Host string // of TCP: a name or an IP address, as it was written
+	Path string // of the unix socket
+	Host string // for TCP: a name or an IP address, as it was written
 	Port string
 }
 
-// longestPath is what fits into the address of a unix socket.
+// longestPath returns how many bytes fit into the address of a unix socket.
 func longestPath() int {
 	if runtime.GOOS == "darwin" {
 		return 103
@@ -29,7 +29,7 @@ func longestPath() int {
 	return 107
 }
 
-// Parse reads unix:PATH and tcp:HOST:PORT, as option has it.
+// Parse parses unix:PATH or tcp:HOST:PORT, the argument of option.
 func Parse(option, s string) (Address, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	switch {
@@ -52,7 +52,7 @@ func Parse(option, s string) (Address, error) {
 	return Address{}, fmt.Errorf("cannot listen at %q: write unix:PATH or tcp:HOST:PORT, as in tcp:127.0.0.1:9847", s)
 }
 
-// Loopback reports whether only this machine can connect to an address of TCP.
+// Loopback reports whether only this machine can connect to a TCP address.
 func (a Address) Loopback() bool {
 	if strings.EqualFold(a.Host, "localhost") {
 		return true

@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// A pace is how often a Lasting socket looks whether its file is still there: each
-// seldom, and for awhile after Look each often.
+// A pace is how often a Lasting socket checks whether its file is still there: every seldom, and
+// for awhile after Look every often.
 type pace struct{ seldom, often, awhile time.Duration }
 
 var usualPace = pace{seldom: 2 * time.Second, often: 10 * time.Millisecond, awhile: 3 * time.Second}
 
-// Lasting is a unix socket that others may take the file of: some remove it when they
-// have lost who listened there, though that is back already. It makes it anew then.
+// Lasting is a unix socket whose file other programs may remove. Some remove it when they have
+// lost the server that listened there, even if it is already back. Lasting then makes the socket
+// again.
 type Lasting struct {
 	open   func() (*Socket, error)
 	pace   pace
@@ -31,7 +32,8 @@ type Lasting struct {
 	now *Socket
 }
 
-// Last is Unix for as long as the listener is not closed, whatever becomes of the file.
+// Last is like Unix, but keeps the socket until the listener is closed, whatever happens to the
+// file.
 func Last(option, path string, mode os.FileMode, group string, log *slog.Logger) (*Lasting, error) {
 	return last(usualPace, func() (*Socket, error) { return Unix(option, path, mode, group) }, log)
 }
@@ -48,7 +50,7 @@ func last(p pace, open func() (*Socket, error), log *slog.Logger) (*Lasting, err
 	return l, nil
 }
 
-// begin has those who connect to s accepted, until it is closed.
+// begin accepts the connections to s until s is closed.
 func (l *Lasting) begin(s *Socket) {
 	l.mu.Lock()
 	l.now = s
@@ -60,7 +62,7 @@ func (l *Lasting) begin(s *Socket) {
 				if l.current() != s || l.ctx.Err() != nil {
 					return
 				}
-				// No descriptor is free, or who connected is gone again.
+				// No descriptor is free, or the client has already gone.
 				l.log.Warn("somebody cannot be let in", "why", err.Error())
 				if _, ok := l.pause(l.pace.seldom); !ok {
 					return
@@ -83,16 +85,16 @@ func (l *Lasting) current() *Socket {
 	return l.now
 }
 
-// Look has it looked at once, and again soon, whether the file is still there: who has
-// connected is gone, and may take it along.
+// Look has the file checked at once, and again soon. Callers use it when a client has gone,
+// because that client may remove the file.
 func (l *Lasting) Look() {
 	select {
 	case l.looks <- struct{}{}:
-	default: // as is wanted already
+	default: // a check is already due
 	}
 }
 
-// pause waits a little, or until somebody calls Look; ok is false when all is over.
+// pause waits for d or until Look is called; ok is false when the listener is closed.
 func (l *Lasting) pause(d time.Duration) (asked, ok bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -106,7 +108,7 @@ func (l *Lasting) pause(d time.Duration) (asked, ok bool) {
 	}
 }
 
-// watch makes the socket anew where its file is another's or gone.
+// watch makes the socket again if its file is gone or has been replaced.
 func (l *Lasting) watch() {
 	told := ""
 	var until time.Time
@@ -141,7 +143,7 @@ func (l *Lasting) watch() {
 	}
 }
 
-// Accept waits for who connects.
+// Accept waits for the next connection.
 func (l *Lasting) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
@@ -151,17 +153,17 @@ func (l *Lasting) Accept() (net.Conn, error) {
 	}
 }
 
-// Addr is where it listens.
+// Addr returns the address of the present socket.
 func (l *Lasting) Addr() net.Addr { return l.current().Addr() }
 
-// Close ends it, and removes the file if it is its own.
+// Close closes the listener, and removes the file if it is its own.
 func (l *Lasting) Close() error {
 	l.cancel()
 	s := l.current()
 	err := s.Close()
 	l.tasks.Wait()
 	if now := l.current(); now != s {
-		now.Close() // made while this was closed
+		now.Close() // made while s was being closed
 		s = now
 	}
 	s.Remove()

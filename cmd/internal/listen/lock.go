@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockWait is how long a server waits for another one that is starting at the same path:
-// that takes it milliseconds.
+// lockWait is how long a server waits for another one that is starting at the same path, which
+// takes milliseconds.
 var lockWait = 5 * time.Second
 
-// lock lets one server at a time make the socket at path. It locks a file beside the socket
-// that only this user may open; any user who may read a directory can lock that. The server
-// that holds the lock removes the file when it is done. Another one that waited may then
-// have locked a file that is gone: it looks, and tries again.
+// lock lets only one server at a time make the socket at path. It locks a file beside the socket
+// that only this user may open; a directory could be locked by any user who may read it. The
+// server with the lock removes the file when it is done. A server that waited may then have
+// locked a removed file: it checks, and tries again.
 func lock(option, path string) (unlock func(), err error) {
 	name := path + ".lock"
 	cannot := func(why any) error {
@@ -46,7 +46,7 @@ func lock(option, path string) (unlock func(), err error) {
 	}
 }
 
-// openLock opens the file of a lock, if it is one that only this user may open.
+// openLock opens the file of a lock, if only this user may open it.
 func openLock(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -64,7 +64,7 @@ func openLock(name string) (*os.File, error) {
 	return f, nil
 }
 
-// isAt reports whether f is the file of a name.
+// isAt reports whether f is still the file with this name.
 func isAt(f *os.File, name string) bool {
 	mine, err := f.Stat()
 	if err != nil {

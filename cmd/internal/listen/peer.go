@@ -2,13 +2,13 @@ package listen
 
 import "net"
 
-// A Peer is who has connected by a unix socket, as the kernel tells.
+// A Peer is the user who has connected to a unix socket, as the kernel reports.
 type Peer struct {
 	UID    int
 	Groups []int
 }
 
-// PeerOf asks the kernel who is at the other end.
+// PeerOf asks the kernel for the user at the other end.
 func PeerOf(c *net.UnixConn) (*Peer, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -18,18 +18,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Socket is a listening unix socket and the file by which it is reached.
+// A Socket is a listening unix socket and its file.
 type Socket struct {
 	*net.UnixListener
 	path string
 	file os.FileInfo
 }
 
-// Unix makes a unix socket at a path, which an option has named; a mode of 0 is for
-// everybody. Nobody can connect before its mode and group are as they should be: between
-// bind and listen the kernel refuses everybody. Its directory must be one in which nobody
-// else can put something in the socket's place. Of two servers which start at the same
-// time one finds the other, by a lock.
+// Unix makes a unix socket at a path that the user gave with option; a mode of 0 lets all users
+// connect. Its mode and group are set before anyone can connect: between bind and listen the
+// kernel refuses all. The directory must be one where no other user can replace the socket. If
+// two servers start at the same time, a lock makes one find the other.
 func Unix(option, path string, mode os.FileMode, group string) (*Socket, error) {
 	cannot := func(err error) error {
 		return fmt.Errorf("cannot listen at %s: %w", path, cli.Cause(err))
@@ -62,7 +61,7 @@ func Unix(option, path string, mode os.FileMode, group string) (*Socket, error) 
 	}
 	unix.CloseOnExec(fd)
 	f := os.NewFile(uintptr(fd), path)
-	defer f.Close() // the listener has one of its own
+	defer f.Close() // the listener has its own descriptor
 	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
 		return nil, cannot(err)
 	}
@@ -74,10 +73,10 @@ func Unix(option, path string, mode os.FileMode, group string) (*Socket, error) 
 	return s, nil
 }
 
-// prepare gives a bound socket its mode and its group, and only then listens.
+// prepare sets the mode and group of a bound socket, and only then listens.
 func prepare(f *os.File, path string, mode os.FileMode, gid int) (*Socket, error) {
 	if mode == 0 {
-		mode = 0o666 // who may ask is decided by what they are
+		mode = 0o666 // the server checks the peer of each connection
 	}
 	if gid >= 0 {
 		if err := os.Lchown(path, -1, gid); err != nil {
@@ -104,9 +103,10 @@ func prepare(f *os.File, path string, mode os.FileMode, gid int) (*Socket, error
 	return &Socket{u, path, info}, nil
 }
 
-// trusted refuses a directory in which somebody else could exchange the socket: it, and
-// what it lies in, belong to root or to who runs this, and nobody else may write them,
-// but for those where everybody may only remove what is his own, such as /tmp.
+// trusted refuses a directory where another user could replace the socket. The directory and its
+// parents must belong to root or to the user who runs this, and other users must not be able to
+// write to them, except in directories such as /tmp, where users may remove only their own
+// files.
 func trusted(dir string) error {
 	who := trust.Root()
 	if uid := os.Geteuid(); uid != 0 {
@@ -134,8 +134,8 @@ func trusted(dir string) error {
 	return nil
 }
 
-// makeDir makes the directory of a socket: root's for everybody to reach it
-// through, others' for nobody else.
+// makeDir makes the directory of a socket. If root makes it, all users can reach the socket
+// through it, else only this user.
 func makeDir(dir string) error {
 	mode := os.FileMode(0o700)
 	if os.Geteuid() == 0 {
@@ -153,8 +153,8 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// removeStale removes the socket of a server that has ended without doing so
-// itself. One to which somebody listens stays, and so does everything else.
+// removeStale removes the socket of a server that ended without removing it. It leaves a socket
+// that a server listens on, and any other file.
 func removeStale(option, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -185,15 +185,15 @@ func (s *Socket) Mine() bool {
 	return err == nil && os.SameFile(info, s.file)
 }
 
-// Remove removes the file of the socket, if it is still that one. A server
-// that has become another user cannot, and leaves it to the next one.
+// Remove removes the file of the socket, if it is still the one that s made. A server that has
+// become another user cannot, and leaves it to the next one.
 func (s *Socket) Remove() {
 	if s.Mine() {
 		os.Remove(s.path)
 	}
 }
 
-// GroupID is the number of a group given by name or number.
+// GroupID returns the number of a group that is given by name or number.
 func GroupID(name string) (int, error) {
 	if n, err := strconv.ParseUint(name, 10, 31); err == nil {
 		return int(n), nil

@@ -10,7 +10,7 @@ import (
 
 type whoKey struct{}
 
-// With returns a context that carries the client w, whom Of reads from it.
+// With returns a context that carries the client w. Of reads it.
 func With(ctx context.Context, w *Who) context.Context { return context.WithValue(ctx, whoKey{}, w) }
 
 // Of reads the client from a context. A context without one belongs to a call that this
@@ -22,17 +22,16 @@ func Of(ctx context.Context) *Who {
 	return &Who{Owner: true}
 }
 
-// Turns lets a few clients at a time do something that takes long, and has others wait. No
-// client has more than his share of the turns, or of the places in the queue. When a turn
-// ends, the next one goes to root if root waits, else to the client whose last turn is the
-// longest ago.
+// Turns lets a few clients at a time do something that takes long, while others wait. No client
+// has more than its share of the turns, or of the places in the queue. When a turn ends, the
+// next one goes to root if root waits, else to the client whose last turn was the longest ago.
 type Turns struct {
 	most, waiting int
 
 	mu      sync.Mutex
 	running int
-	by      map[string]int    // turns that each client has
-	last    map[string]uint64 // when each had his last one, as numbers of turns
+	by      map[string]int    // how many turns each client has
+	last    map[string]uint64 // when each had its last turn, as a count of turns
 	count   uint64
 	queue   []*turn
 }
@@ -40,7 +39,7 @@ type Turns struct {
 // A turn is what one call of Take waits for.
 type turn struct {
 	who   *Who
-	given chan struct{} // closed when it is his
+	given chan struct{} // closed when the turn begins
 }
 
 // NewTurns allows most turns at a time, and a queue of at most waiting calls.
@@ -48,7 +47,7 @@ func NewTurns(most, waiting int) *Turns {
 	return &Turns{most: most, waiting: waiting, by: make(map[string]int), last: make(map[string]uint64)}
 }
 
-// ErrTurns says that the queue is full, or that the client has his share of it.
+// ErrTurns says that the queue is full, or that the client has its share of it.
 var ErrTurns = errors.New("too many wait for their turn")
 
 // Take waits for a turn, which lasts until leave is called.
@@ -122,6 +121,6 @@ func (t *Turns) leave(mine *turn) {
 		}
 	}
 	if len(t.queue) == 0 {
-		clear(t.last) // nobody is before anybody
+		clear(t.last) // the order of past turns no longer matters
 	}
 }

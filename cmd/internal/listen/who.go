@@ -7,14 +7,15 @@ import (
 	"sync"
 )
 
-// Who is at the other end of a connection: a user of this machine, or an address.
+// Who is the peer of a connection: a user of this machine, or an address.
 type Who struct {
 	Name  string
-	Peer  *Peer // nil: it is an address
-	Owner bool  // who runs the server
+	Peer  *Peer // nil: an address
+	Owner bool  // the user who runs the server
 }
 
-// WhoIs finds out who has connected. Of a unix socket peerOf asks the kernel for the user.
+// WhoIs returns the peer of a connection. For a unix socket, peerOf asks the kernel for the
+// user.
 func WhoIs(c net.Conn, peerOf func(*net.UnixConn) (*Peer, error), owner int) (*Who, error) {
 	if u, ok := c.(*net.UnixConn); ok {
 		peer, err := peerOf(u)
@@ -27,7 +28,7 @@ func WhoIs(c net.Conn, peerOf func(*net.UnixConn) (*Peer, error), owner int) (*W
 	if at, err := netip.ParseAddrPort(name); err == nil {
 		ip := at.Addr().Unmap()
 		name = ip.String()
-		if ip.Is6() { // of which everybody has as many as he likes
+		if ip.Is6() { // one client has as many of these as it likes
 			if p, err := ip.Prefix(64); err == nil {
 				name = p.String()
 			}
@@ -39,15 +40,16 @@ func WhoIs(c net.Conn, peerOf func(*net.UnixConn) (*Peer, error), owner int) (*W
 // Root reports whether the client is root, who must be answered whatever others do.
 func (w *Who) Root() bool { return w.Peer != nil && w.Peer.UID == 0 }
 
-// Share is the part of everything that clients take that one of them may have, unless he
-// runs the server.
+// Share is the part of any resource that one client may have, unless it is the user who runs the
+// server.
 const Share = 0.5
 
-// rootOnly is how many of something are root's; fewer where there are few.
+// rootOnly is how many places of a resource are kept for root; fewer if there are few.
 const rootOnly = 16
 
-// Room reports whether a client may take one more of most things, when all clients have
-// taken so many and he himself has his. shared says that he has reached his share.
+// Room reports whether a client may take one more of a resource that holds most, when all
+// clients together have taken this many and the client itself has his. shared says that the
+// client has reached its share.
 func (w *Who) Room(most, taken, his int) (ok, shared bool) {
 	if w.Root() {
 		return taken < most, false
@@ -56,8 +58,8 @@ func (w *Who) Room(most, taken, his int) (ok, shared bool) {
 	return taken < most-min(rootOnly, most/4) && !shared, shared
 }
 
-// Seats counts what clients hold at a time, such as connections. No client holds more than
-// his share, and the last seats are kept for root.
+// Seats counts what clients hold at a time, such as connections. No client holds more than its
+// share, and the last seats are kept for root.
 type Seats struct {
 	most int
 
@@ -66,10 +68,10 @@ type Seats struct {
 	by    map[string]int
 }
 
-// NewSeats makes as many seats as most says.
+// NewSeats returns Seats for most clients at a time.
 func NewSeats(most int) *Seats { return &Seats{most: most, by: make(map[string]int)} }
 
-// Take gives the client w a seat until he calls leave. ok is false if there is none for him.
+// Take gives the client w a seat until leave is called. ok is false if there is none for it.
 func (s *Seats) Take(w *Who) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

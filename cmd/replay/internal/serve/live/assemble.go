@@ -15,31 +15,31 @@ type step struct {
 	*State
 	tick   bool
 	class  metric.Class  // of the tick
-	event  *metric.Event // if it was one
-	lost   error         // what cannot be read
+	event  *metric.Event // nil if the step is not an event
+	lost   error         // an error of what cannot be read
 	turned bool          // another archive has begun
 }
 
-// recentEvents is how many events a State has at most.
+// recentEvents is the most events that a State has.
 const recentEvents = 100
 
-// An assembler puts together what a follower delivers. What it hands out shares
-// nothing with that, as followers use their memory again.
+// An assembler makes states from what a follower delivers. The states share no memory with that,
+// because followers use their memory again.
 type assembler struct {
 	state  State
 	source *archive.Info
 	places map[placeID]int
-	serial uint64 // of the group that was placed last
-	// rows are, by place, the follower's instances that the last block was made of;
-	// copies are ours of them.
+	serial uint64 // of the last group that got a place
+	// rows are, by place, the follower's instances in the last block; copies maps them to our
+	// copies.
 	rows   [][]*metric.Instance
 	copies map[*metric.Instance]*metric.Instance
 
 	computer computer
-	based    bool // something has been delivered besides how things stood
+	based    bool // something other than standing values was delivered
 }
 
-// placeID is what makes groups of two ticks the same.
+// placeID identifies a group across ticks.
 type placeID struct {
 	class       metric.Class
 	name, indom string
@@ -47,21 +47,21 @@ type placeID struct {
 
 func idOf(c metric.Class, g *metric.Group) placeID { return placeID{c, g.Name, g.Indom} }
 
-// newAssembler returns an assembler that computes, of the metrics that are not
-// recorded, those that are wanted.
+// newAssembler returns an assembler that also computes the metrics for which computed returns
+// true, if they are not recorded.
 func newAssembler(computed func(name string) bool) *assembler {
 	a := &assembler{computer: computer{want: computed}}
 	a.forget()
 	return a
 }
 
-// forget makes a begin anew: of another boot nothing holds any more.
+// forget begins anew: after another boot nothing is valid any more.
 func (a *assembler) forget() {
 	a.places, a.copies, a.rows = make(map[placeID]int), make(map[*metric.Instance]*metric.Instance), nil
 	a.state.plan, a.state.blocks, a.state.At = planOf(nil), nil, metric.Stamp{}
 }
 
-// take takes in what a follower that is now at pos has delivered.
+// take takes an item that a follower delivered; pos is the follower's position after it.
 func (a *assembler) take(it *archive.Item, pos follow.Position) *step {
 	s := &step{event: it.Event, lost: it.Lost}
 	if it.Archive != nil && it.Archive != a.source {
@@ -89,7 +89,7 @@ func (a *assembler) take(it *archive.Item, pos follow.Position) *step {
 		} else {
 			a.state.Events++
 			if !it.Standing {
-				told := *e // a follower uses its memory again
+				told := *e // the follower uses the event's memory again
 				a.state.Distrusted = a.state.Distrusted.After(&store.Event{Event: told, Archive: a.state.Archive})
 			}
 			if breaks(e) {
@@ -105,8 +105,8 @@ func (a *assembler) take(it *archive.Item, pos follow.Position) *step {
 	return s
 }
 
-// breaks reports whether everybody is told of an event: no rate can be taken
-// across it, or the clock has moved.
+// breaks reports whether all clients get an event: no rate can be computed across it, or the
+// clock has moved.
 func breaks(e *metric.Event) bool { return e.Breaks() || e.Kind == metric.EventClockStep }
 
 // turn begins another archive.
@@ -118,7 +118,7 @@ func (a *assembler) turn(info *archive.Info) {
 		a.computer.begin(&now)
 		return
 	}
-	// What is not recorded any more does not stand as it stood.
+	// Values of classes that are not recorded any more do not stand any longer.
 	groups, changed := slices.Clone(a.state.plan.groups), false
 	a.state.blocks = slices.Clone(a.state.blocks)
 	for i := range groups {
@@ -132,7 +132,7 @@ func (a *assembler) turn(info *archive.Info) {
 	}
 }
 
-// base computes what can be computed of how things stood.
+// base computes what can be computed from the standing values.
 func (a *assembler) base() {
 	a.based = true
 	for c := range metric.NumClasses {
@@ -149,12 +149,12 @@ func (a *assembler) recentTick(c metric.Class) (metric.Stamp, int64, int64, bool
 	return a.computer.recent.Last(c)
 }
 
-// compute adds what is computed at a tick.
+// compute adds the metrics that are computed at a tick.
 func (a *assembler) compute(c metric.Class, at metric.Stamp) {
 	a.computer.compile(a.state.plan, &a.state.Archive.Intervals)
 	if list := a.computer.blocks(c); len(list) > 0 {
 		a.tick(&metric.Tick{Class: c, At: at, Blocks: list})
-		a.computer.known = a.state.plan // to which only this was added
+		a.computer.known = a.state.plan // only the computed metrics were added to the plan
 	}
 }
 
@@ -170,11 +170,11 @@ func (a *assembler) tick(t *metric.Tick) {
 	a.sweep()
 }
 
-// maxPlaces is far more than any recorder needs; a stranger's archive may have a
-// new group at each tick.
+// maxPlaces is far more than any recorder needs; an archive of unknown origin may have a new
+// group at each tick.
 const maxPlaces = 2000
 
-// plan makes sure that there is a place for each block of t.
+// plan gives each block of t a place.
 func (a *assembler) plan(t *metric.Tick) {
 	if len(a.places) > maxPlaces {
 		a.forget()
@@ -193,7 +193,7 @@ func (a *assembler) plan(t *metric.Tick) {
 			if groups[i].group == b.Group || groups[i].group.Same(b.Group) {
 				continue
 			}
-			// Others are read under this name now.
+			// The group of this name now has other metrics.
 			change()
 			a.serial++
 			groups[i], a.state.blocks[i], a.rows[i] = placed{t.Class, b.Group, a.serial}, nil, nil
@@ -211,13 +211,13 @@ func (a *assembler) plan(t *metric.Tick) {
 	}
 }
 
-// copy is b for keeps. What is as it was in the last block is shared with that,
-// so that it is known to be the same, and takes no memory.
+// copy returns a copy of b. Columns that are equal to those of the last block are shared with
+// it: that shows that they are the same, and takes no memory.
 func (a *assembler) copy(place int, b, last *metric.Block) *metric.Block {
 	c := &metric.Block{Group: a.state.plan.groups[place].group, At: b.At, Cols: make([]metric.Column, len(b.Cols))}
 	same := last != nil && slices.Equal(b.Rows, a.rows[place])
 	if same {
-		// They may be called otherwise now.
+		// Instances may have been renamed.
 		for i, in := range b.Rows {
 			if in != nil && in.Rev != last.Rows[i].Rev {
 				same = false
@@ -247,7 +247,7 @@ func (a *assembler) copy(place int, b, last *metric.Block) *metric.Block {
 	return c
 }
 
-// instance is our copy of in, which a follower renames in place.
+// instance returns our copy of in, because a follower renames instances in place.
 func (a *assembler) instance(in *metric.Instance) *metric.Instance {
 	if in == nil {
 		return nil
@@ -262,7 +262,7 @@ func (a *assembler) instance(in *metric.Instance) *metric.Instance {
 	return c
 }
 
-// sweep forgets the copies of instances that are gone, once they are many.
+// sweep forgets the copies of instances that have gone, once there are many.
 func (a *assembler) sweep() {
 	live := 0
 	for _, rows := range a.rows {

@@ -10,41 +10,40 @@ import (
 	"tachograph/store/layout"
 )
 
-// A feed makes frames of what is recorded, for one client. It has no clock of its
-// own but those of ticks.
+// A feed makes frames for one client. Its only clock is that of the ticks.
 type feed struct {
 	enc               *encoder
 	events, processes bool
 	every             int64                                                   // the interval in nanoseconds; 0: as recorded
-	send              func(m *tachographv1.SubscribeResponse, size int) error // about so many bytes
+	send              func(m *tachographv1.SubscribeResponse, size int) error // size is approximate, in bytes
 	catching          bool
 
-	state   *State // the latest that was taken in
-	counted *State // the latest that was taken in or skipped
+	state   *State // the last state that was taken
+	counted *State // the last state that was taken or skipped
 	plan    *plan
-	used    [metric.NumClasses]bool // classes that something wanted is read with
-	fastest int64                   // interval of these
-	pos     follow.Position         // behind all that was taken in
-	shown   follow.Position         // that the client is told
-	moved   [metric.NumClasses]bool // since that
+	used    [metric.NumClasses]bool // classes that wanted metrics are in
+	fastest int64                   // the shortest interval of these
+	pos     follow.Position         // the position after all that was taken
+	shown   follow.Position         // the position that the client has
+	moved   [metric.NumClasses]bool // classes whose clock has moved since then
 	mark    marker
-	time    int64 // wall clock of the tick that a frame is to be made of; 0: none
+	time    int64 // wall clock of the tick that the next frame is for; 0: none
 	merged  uint32
-	left    uint32 // events that were left out
+	left    uint32 // how many events were left out
 	pending []*tachographv1.Event
-	bytes   int // of these
+	bytes   int // size of pending
 	lost    []string
 	due     int64 // continuous clock at which the next interval ends
-	settle  int64 // until when what is read belongs to the one that has ended; 0: none has
+	settle  int64 // until then ticks belong to the interval that has ended; 0: none has
 }
 
-// What may wait for the next frame at most.
+// The most that may wait for the next frame.
 const (
 	mostPending      = 500
 	mostPendingBytes = 256 << 10
 )
 
-// begin begins with how things stand: at pos.
+// begin sends the state s, at pos.
 func (f *feed) begin(s *State, pos follow.Position, errors []*tachographv1.ItemError) error {
 	f.adopt(s)
 	f.pos = only(pos, f.used)
@@ -70,7 +69,7 @@ func (f *feed) begin(s *State, pos follow.Position, errors []*tachographv1.ItemE
 	return err
 }
 
-// adopt makes s the state, whoever made it.
+// adopt makes s the feed's state.
 func (f *feed) adopt(s *State) {
 	f.state, f.counted = s, s
 	if s.plan == f.plan && f.plan != nil {
@@ -96,10 +95,10 @@ func (f *feed) use(c metric.Class) {
 	}
 }
 
-// skip takes note of what the client has already: it is only counted.
+// skip notes a state that the client already has: it is only counted.
 func (f *feed) skip(s *State) { f.counted = s }
 
-// take takes a step in, and sends the frame that it makes, if it makes one.
+// take takes a step, and sends a frame if one is due.
 func (f *feed) take(s *step) error {
 	if f.settle != 0 && s.tick && (s.At.Cont > f.settle || s.turned) {
 		if err := f.emit(nil); err != nil {
@@ -143,9 +142,8 @@ func (f *feed) keep(e *metric.Event) {
 	f.bytes += len(e.Text) + 100
 }
 
-// ended reports whether an interval has ended with a tick at cont. What else is
-// read in the moment after belongs to it as well: classes are read one after the
-// other.
+// ended reports whether a tick at cont ends an interval. Ticks in the moment after it belong to
+// the interval too, because classes are read one after the other.
 func (f *feed) ended(cont int64) bool {
 	slack := min(f.fastest, f.every) / 2
 	if f.due > cont+2*f.every {
@@ -162,11 +160,10 @@ func (f *feed) ended(cont int64) bool {
 	return true
 }
 
-// settling is how long, at most, classes that are read at the same instant are
-// read one after the other.
+// settling is how long it takes at most to read the classes of one instant, one after the other.
 const settling = 250 * time.Millisecond
 
-// merge goes on with s: what came between is left out.
+// merge continues with s, and leaves out the states before it.
 func (f *feed) merge(s *State) error {
 	before := f.counted
 	for c := range s.Ticks {
@@ -182,12 +179,12 @@ func (f *feed) merge(s *State) error {
 		f.left += uint32(s.Churn - before.Churn)
 	}
 	if f.merged > 0 {
-		f.merged-- // the frame itself
+		f.merged-- // without the frame itself
 	}
 	f.adopt(s)
 	at := f.pos
 	f.pos = only(s.Position, f.used)
-	if at.Archive == f.pos.Archive { // of two followers one may be a little behind
+	if at.Archive == f.pos.Archive { // one of two followers may be a little behind
 		for c := range f.pos.Ticks {
 			f.pos.Ticks[c] = max(f.pos.Ticks[c], at.Ticks[c])
 		}
@@ -203,11 +200,11 @@ func (f *feed) merge(s *State) error {
 	return f.emit(nil)
 }
 
-// waiting reports whether something is to be sent soon: what an interval came
-// to, or comings and goings of processes.
+// waiting reports whether something must be sent soon: the values of an interval that has ended,
+// or starts and ends of processes.
 func (f *feed) waiting() bool { return f.settle != 0 || f.every == 0 && len(f.pending) > 0 }
 
-// emit sends a frame of all that has been taken in.
+// emit sends a frame with all that has been taken.
 func (f *feed) emit(also func(first *tachographv1.SubscribeResponse)) error {
 	before := f.enc.time
 	begun := false
@@ -228,7 +225,7 @@ func (f *feed) emit(also func(first *tachographv1.SubscribeResponse)) error {
 		return err
 	}
 	if also == nil && f.nothing(last) {
-		// Who goes on from the frame before misses nothing.
+		// A client that continues from the previous frame misses nothing.
 		f.moved, f.time, f.settle, f.enc.time = [metric.NumClasses]bool{}, 0, 0, before
 		return nil
 	}
@@ -241,14 +238,14 @@ func (f *feed) emit(also func(first *tachographv1.SubscribeResponse)) error {
 	return nil
 }
 
-// nothing reports whether a frame tells nothing that the client wants to know.
+// nothing reports whether a frame has nothing that the client asked for.
 func (f *feed) nothing(m *tachographv1.SubscribeResponse) bool {
 	return f.enc.sent == 0 && !f.enc.exact && f.every == 0 && f.merged == 0 && f.left == 0 && len(f.pending)+len(f.lost) == 0 &&
 		len(m.Gaps)+len(m.Rows)+len(m.Gone)+len(m.Texts)+len(m.Absences)+len(m.Renamed)+len(m.Tables) == 0 && m.Archive == nil
 }
 
-// show is the position that the client is told: where nothing but clocks of ticks
-// has moved, with those of what it has been told.
+// show returns the position for the client. If only the clocks of ticks have moved, it has those
+// of the classes that the client was sent.
 func (f *feed) show() follow.Position {
 	same := f.pos
 	same.Ticks = f.shown.Ticks
@@ -269,9 +266,9 @@ func (f *feed) idle() error {
 	return f.send(&tachographv1.SubscribeResponse{CatchingUp: f.catching}, 0)
 }
 
-// classes are those that a private follower must deliver. A configuration may
-// move metrics from one class to another, but not what is read of processes to
-// what is read of the system.
+// classes returns the classes that a private follower must deliver. A configuration may move
+// metrics from one class to another, but not between the classes of processes and those of the
+// system.
 func (f *feed) classes() []metric.Class {
 	list := []metric.Class{metric.Static, metric.Constrained, metric.Polled, metric.Fast}
 	if f.used[metric.Process] || f.used[metric.Thread] || f.used[metric.Costly] {

@@ -21,42 +21,42 @@ type Follower interface {
 
 // Options say what a Hub follows.
 type Options struct {
-	// Open opens a follower at from, or, where that is zero, at the present end:
-	// with how things stood there first (follow.Options.Base).
+	// Open opens a follower at from. If from is zero, it opens one at the present end, which
+	// first delivers the standing values (follow.Options.Base).
 	Open func(from follow.Position) (Follower, error)
-	// Distrusted is what was distrusted at the end of the recording; nil: nothing was. It is
-	// asked once a follower is open, which delivers what changes from then on.
+	// Distrusted returns what was distrusted at the end of the recording; nil: nothing was. It
+	// is called once a follower is open, which delivers what changes from then on.
 	Distrusted func() (query.Distrusted, error)
-	// Linger is for how long the archive is followed after the last one who needed
-	// it; 0: a minute. Following takes little, but nothing takes less.
+	// Linger is how long the archive is still followed after its last user has gone; 0: a
+	// minute. Following costs little, but not following costs nothing.
 	Linger time.Duration
 }
 
-// ringSize is how many steps are kept for who is a little slower. A step has
-// only the values that changed, and what is not kept is merged.
+// ringSize is how many steps are kept for slower users. A step has only the values that changed.
+// Older steps are merged.
 const ringSize = 64
 
-// mostPast is how many archives are remembered to have been followed.
+// mostPast is how many followed archives are remembered.
 const mostPast = 1000
 
-// A Hub follows an archive while somebody needs it.
+// A Hub follows an archive while it has users.
 type Hub struct {
 	opt Options
 
 	mu      sync.Mutex
 	ring    [ringSize]*step
 	last    uint64        // number of the last step; they are numbered from 1
-	session uint64        // grows when the follower is opened anew
+	session uint64        // counts how often the follower was opened
 	reached bool          // the present has been reached in this session
-	news    chan struct{} // closed when anything of these changes
-	err     error         // why there is none
-	past    []string      // archives that were followed in this session, the last one as well
-	users   int           // how many need it
-	used    time.Time     // when the last of them went
-	wanted  chan struct{} // has room for one: somebody needs it
+	news    chan struct{} // closed when any of these fields changes
+	err     error         // why the hub does not follow
+	past    []string      // archives that were followed in this session, including the last
+	users   int           // how many users there are
+	used    time.Time     // when the last user went
+	wanted  chan struct{} // has room for one: there is a user
 }
 
-// NewHub returns a hub that does nothing until it is run.
+// NewHub returns a hub that does nothing until Run is called.
 func NewHub(opt Options) *Hub {
 	if opt.Linger == 0 {
 		opt.Linger = time.Minute
@@ -64,10 +64,10 @@ func NewHub(opt Options) *Hub {
 	return &Hub{opt: opt, news: make(chan struct{}), wanted: make(chan struct{}, 1)}
 }
 
-// ErrStopped is that the hub does not run any more.
+// ErrStopped is the error of a hub that does not run any more.
 var ErrStopped = errors.New("the server stops")
 
-// Run follows until ctx ends.
+// Run follows the archive, while the hub has users, until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
 	defer h.change(func() { h.err, h.reached = ErrStopped, false })
 	for {
@@ -83,7 +83,7 @@ func (h *Hub) Run(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 			if err == nil {
-				break // nobody needs it
+				break // no users are left
 			}
 			h.change(func() { h.err, h.reached = err, false })
 			if time.Since(began) > lastWait {
@@ -97,13 +97,13 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 }
 
-// How long to wait before what failed is tried again.
+// The shortest and the longest pause before a retry.
 const (
 	firstWait = 100 * time.Millisecond
 	lastWait  = 5 * time.Second
 )
 
-// change changes what the lock guards and tells everybody.
+// change changes the fields under the lock and wakes the waiting users.
 func (h *Hub) change(fn func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,14 +112,14 @@ func (h *Hub) change(fn func()) {
 	h.news = make(chan struct{})
 }
 
-// needed reports whether somebody needs the hub, or did a moment ago.
+// needed reports whether the hub has users, or had one less than Linger ago.
 func (h *Hub) needed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.users > 0 || time.Since(h.used) < h.opt.Linger
 }
 
-// follow follows until nobody needs it, or something fails.
+// follow follows until the hub is not needed, or something fails.
 func (h *Hub) follow(ctx context.Context) error {
 	f, err := h.opt.Open(follow.Position{})
 	if err != nil {
@@ -191,7 +191,7 @@ func (h *Hub) push(s *step, present bool) {
 	h.reached = h.reached || present
 }
 
-// Use has the hub follow until release is called.
+// Use makes the hub follow until release is called.
 func (h *Hub) Use() (release func()) {
 	h.mu.Lock()
 	h.users++
@@ -208,17 +208,17 @@ func (h *Hub) Use() (release func()) {
 	})
 }
 
-// Now is how things stand. It waits until that is known, or cannot be.
+// Now returns the present state. It waits until that is known, or cannot be.
 func (h *Hub) Now(ctx context.Context) (*State, error) {
 	defer h.Use()()
 	s, _, err := h.attach(ctx)
 	return s, err
 }
 
-// A cursor is how far somebody is in what a hub delivers.
+// A cursor is a user's place in the steps of a hub.
 type cursor struct{ session, seq uint64 }
 
-// Next is how things stand once that is not s any more. It waits until ctx ends.
+// Next returns the next state after s. It waits until ctx ends.
 func (h *Hub) Next(ctx context.Context, s *State) (*State, error) {
 	defer h.Use()()
 	for {
@@ -236,8 +236,8 @@ func (h *Hub) Next(ctx context.Context, s *State) (*State, error) {
 	}
 }
 
-// attach is how things stand and the place behind that. It waits until the
-// present has been reached.
+// attach returns the present state and the cursor behind it. It waits until the hub has reached
+// the present.
 func (h *Hub) attach(ctx context.Context) (*State, cursor, error) {
 	for {
 		h.mu.Lock()
@@ -258,14 +258,14 @@ func (h *Hub) attach(ctx context.Context) (*State, cursor, error) {
 	}
 }
 
-// What next ends with besides steps.
+// The errors of next.
 var (
-	errAnew = errors.New("the archive is followed anew") // there is a gap
+	errAnew = errors.New("the archive is followed anew") // there may be a gap
 	errTime = errors.New("nothing happened")
 )
 
-// next appends the steps behind c to buf, and waits until there is one or the
-// timer has run out. Who is too slow for some gets none, but the latest state.
+// next appends the steps behind c to buf, and waits until there is one or the timer has run out.
+// A user too slow for some of the steps gets none, but the latest state.
 func (h *Hub) next(ctx context.Context, c *cursor, buf []*step, timer <-chan time.Time) ([]*step, *State, error) {
 	for {
 		h.mu.Lock()
@@ -299,7 +299,7 @@ func (h *Hub) next(ctx context.Context, c *cursor, buf []*step, timer <-chan tim
 	}
 }
 
-// trouble is why the hub does not follow at present, nil if it does.
+// trouble returns why the hub does not follow at present; nil if it does.
 func (h *Hub) trouble() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -27,23 +27,23 @@ import (
 // A Publisher serves LiveService.Subscribe.
 type Publisher struct {
 	Hub *Hub
-	// Catalogue is what can be selected now.
+	// Catalogue returns what can be selected now.
 	Catalogue func() (*selection.Catalogue, error)
-	// Follow opens a follower of the host of the hub, at a position and with a base,
-	// for a client that has been away.
+	// Follow opens a follower of the hub's host, at a position and with a base, for a client
+	// that has been away.
 	Follow func(from follow.Position, classes []metric.Class) (Follower, error)
-	// Oldest is the oldest position there is, for clients whose own is gone; nil:
-	// it is not told.
+	// Oldest returns the oldest position, for the error to a client whose own is gone; nil: the
+	// error does not have it.
 	Oldest func() (follow.Position, error)
-	// Most is how many subscribers there may be; 0: 500.
+	// Most is the most subscribers at a time; 0: 500.
 	Most int
-	// Log is told of what went wrong with the archive.
+	// Log gets errors of the archive.
 	Log *slog.Logger
 
 	subscribers atomic.Int64
 	once        sync.Once
-	turns       chan struct{} // to open archives
-	begins      chan struct{} // to find out what is wanted, and how that stands
+	turns       chan struct{} // for opening archives
+	begins      chan struct{} // for finding out what is wanted, and the values that stand
 }
 
 // Limits of what a client may ask for.
@@ -58,18 +58,18 @@ const (
 	mostBehindPrompt = 5 * time.Second
 )
 
-// Subscribe is LiveService.Subscribe.
+// Subscribe implements LiveService.Subscribe.
 func (p *Publisher) Subscribe(ctx context.Context, req *connect.Request[tachographv1.SubscribeRequest], out *connect.ServerStream[tachographv1.SubscribeResponse]) error {
 	return p.Stream(ctx, req.Msg, out.Send)
 }
 
-// Stream answers a request with frames until ctx ends, the client cannot be
-// reached, or the server stops. What send is given is valid until it returns.
+// Stream answers a request with frames until ctx ends, the client cannot be reached, or the
+// server stops. The message that send gets is valid until send returns.
 func (p *Publisher) Stream(ctx context.Context, req *tachographv1.SubscribeRequest, send func(*tachographv1.SubscribeResponse) error) error {
 	return p.stream(ctx, req, cost{row: 40, cell: 8}, send)
 }
 
-// A cost is what memory a stream keeps for each row and for each value in it.
+// A cost is the memory that a stream keeps for each row and for each value in it.
 type cost struct{ row, cell int64 }
 
 func (p *Publisher) stream(ctx context.Context, req *tachographv1.SubscribeRequest, each cost, send func(*tachographv1.SubscribeResponse) error) error {
@@ -117,27 +117,27 @@ type stream struct {
 	ctx       context.Context
 	account   *budget.Account
 	each      cost
-	kept      int64  // bytes that were taken for what it keeps
-	rows      uint32 // that had been announced then
-	beginning bool   // it has a turn of begins
+	kept      int64  // bytes that were reserved for what the stream keeps
+	rows      uint32 // how many rows had been announced by then
+	beginning bool   // the stream has a turn of begins
 	send      func(*tachographv1.SubscribeResponse) error
 	sent      time.Time
 	beat      time.Duration
 	bad       []*tachographv1.ItemError
 	cur       cursor
-	// ahead is what the client has got already where the hub is a little behind;
-	// until then its steps are skipped.
+	// ahead is the position that the client already has, while the hub is a little behind it.
+	// The hub's steps up to there are skipped.
 	ahead *follow.Position
-	since time.Time // that it is
-	// first is the continuous clock of the first tick that the client was sent of the
-	// archive named.
+	since time.Time // when ahead was set
+	// first is the archive and the continuous clock of the first tick in it that the client was
+	// sent.
 	first struct {
 		archive string
 		cont    int64
 	}
 }
 
-// read reads the request.
+// read parses the request.
 func (s *stream) read(req *tachographv1.SubscribeRequest) (from follow.Position, err error) {
 	if len(req.Position) > longestToken {
 		return from, status.Invalid("position", "it has %d letters, more than any position has: use one as it was given", len(req.Position))
@@ -180,16 +180,16 @@ func (s *stream) read(req *tachographv1.SubscribeRequest) (from follow.Position,
 	return from, nil
 }
 
-// inMemory is how many bytes of memory a byte of a message comes to until it is sent.
+// inMemory is how many bytes of memory a byte of a message takes until it is sent.
 const inMemory = 4
 
-// deliver sends a message of about so many bytes, which are taken for as long as the
-// client takes.
+// deliver sends a message of about size bytes. It reserves memory for it until the client has
+// taken it.
 func (s *stream) deliver(m *tachographv1.SubscribeResponse, size int) error {
 	if err := s.keep(); err != nil {
 		return err
 	}
-	s.begun() // from here on it waits for memory, or for its client
+	s.begun() // from here on it waits for memory or for the client
 	bytes := int64(size) * inMemory
 	if err := s.account.Wait(s.ctx, bytes); err != nil {
 		return err
@@ -199,14 +199,14 @@ func (s *stream) deliver(m *tachographv1.SubscribeResponse, size int) error {
 	return s.send(m)
 }
 
-// ofMetric is what a stream keeps of each metric that is wanted.
+// ofMetric is how many bytes a stream keeps for each metric that is wanted.
 const ofMetric = 256
 
-// beginAtOnce is how many streams find out at a time what is wanted and how that stands:
-// more would take memory and make all of them, and others, wait.
+// beginAtOnce is how many streams at a time find out what is wanted and the values that stand.
+// More would take memory, and make all of them and others wait.
 const beginAtOnce = 4
 
-// waitToBegin waits for the turn of this one, which ends with begun.
+// waitToBegin waits for the stream's turn, which begun ends.
 func (s *stream) waitToBegin() error {
 	if s.beginning {
 		return nil
@@ -227,8 +227,8 @@ func (s *stream) begun() {
 	}
 }
 
-// keep takes what the stream keeps, of how things stand: as much as that may be where the
-// request leaves instances out.
+// keep reserves memory for what the stream keeps of the state. If the request leaves instances
+// out, it reserves as much as for all of them.
 func (s *stream) keep() error {
 	if s.state == nil || s.kept != 0 && s.rows == s.enc.rows {
 		return nil
@@ -258,7 +258,7 @@ func (s *stream) keep() error {
 	return nil
 }
 
-// run streams from a position on; from now on, if that is zero.
+// run streams from a position on, or from now on if it is zero.
 func (s *stream) run(ctx context.Context, from follow.Position) error {
 	for {
 		state, cur, err := s.Hub.attach(ctx)
@@ -291,7 +291,8 @@ func (s *stream) run(ctx context.Context, from follow.Position) error {
 	}
 }
 
-// checkInterval refuses an interval at which there is nothing new.
+// checkInterval refuses an interval shorter than the shortest at which anything selected is
+// recorded.
 func (s *stream) checkInterval() error {
 	if s.every == 0 || s.every >= s.fastest || s.fastest == int64(metric.Once) {
 		return nil
@@ -304,12 +305,12 @@ func (s *stream) checkInterval() error {
 	return err
 }
 
-// follow sends what happens from now on.
+// follow sends what is recorded from now on.
 func (s *stream) follow(ctx context.Context) error {
 	timer := time.NewTimer(s.beat)
 	defer timer.Stop()
 	var buf []*step
-	var waits time.Time // since when something is to be sent soon
+	var waits time.Time // since when something is due soon
 	for {
 		until := s.sent.Add(s.beat)
 		if s.waiting() {
@@ -346,7 +347,7 @@ func (s *stream) follow(ctx context.Context) error {
 	}
 }
 
-// timeout sends what was to wait, or a sign of life.
+// timeout sends what was waiting, or an empty frame.
 func (s *stream) timeout() error {
 	if s.waiting() {
 		return s.emit(nil)
@@ -357,7 +358,7 @@ func (s *stream) timeout() error {
 	return s.idle()
 }
 
-// step takes a step of the hub in, unless the client has it.
+// step takes a step of the hub, unless the client already has it.
 func (s *stream) step(st *step) error {
 	if s.ahead == nil {
 		return s.take(st)
@@ -365,7 +366,7 @@ func (s *stream) step(st *step) error {
 	if reached(&st.Position, s.ahead) {
 		s.ahead = nil
 	} else if time.Since(s.since) > mostBehindPrompt {
-		return errAnew // this is not the order in which it was
+		return errAnew // the hub has another order than the follower had
 	}
 	had := false
 	switch a := s.ahead; {
@@ -384,16 +385,16 @@ func (s *stream) step(st *step) error {
 	return s.take(st)
 }
 
-// delivered is an item with the position behind it.
+// delivered is an item with the position after it.
 type delivered struct {
 	archive.Item
 	at follow.Position
 }
 
-// catchUp sends what was recorded after from, until the present is reached.
+// catchUp sends what was recorded after from, until it reaches the present.
 func (s *stream) catchUp(ctx context.Context, from follow.Position) error {
 	at := from
-	for c := range at.Ticks { // of these the client knows nothing
+	for c := range at.Ticks { // the client knows nothing of these classes
 		if at.Ticks[c] == 0 {
 			for _, t := range from.Ticks {
 				at.Ticks[c] = max(at.Ticks[c], t)
@@ -417,7 +418,7 @@ func (s *stream) catchUp(ctx context.Context, from follow.Position) error {
 		pos := f.Position()
 		it.Standing = it.Standing || !began && isBefore(&it, pos, &at)
 		if it.Event != nil && !began && !it.Present {
-			// Ticks before the position may still come, of those that were added before it.
+			// Ticks before the position, which were added before this event, may still come.
 			e := *it.Event
 			it.Event = &e
 			early = append(early, delivered{it, pos})
@@ -431,7 +432,7 @@ func (s *stream) catchUp(ctx context.Context, from follow.Position) error {
 			a.base()
 			state := a.state
 			if s.enc.told != nil {
-				s.adopt(&state) // which the client knows
+				s.adopt(&state) // the client has this state
 			} else if err := s.begin(&state, from, s.bad); err != nil {
 				return err
 			}
@@ -457,11 +458,11 @@ func (s *stream) catchUp(ctx context.Context, from follow.Position) error {
 	}
 }
 
-// openAtOnce is how many archives are opened at a time for clients that come back:
-// more would only make all of them wait.
+// openAtOnce is how many archives are opened at a time for clients that come back. More would
+// only make all of them wait.
 const openAtOnce = 4
 
-// open opens a follower for the client.
+// open opens a follower for this client alone.
 func (s *stream) open(ctx context.Context, at follow.Position) (Follower, error) {
 	select {
 	case s.turns <- struct{}{}:
@@ -472,8 +473,8 @@ func (s *stream) open(ctx context.Context, at follow.Position) (Follower, error)
 	return s.Follow(at, s.classes())
 }
 
-// before is where to begin to read so that what is computed of several ticks is
-// known at p.
+// before returns the position to read from so that values computed from several ticks are known
+// at p.
 func (s *stream) before(p follow.Position) follow.Position {
 	computed := false
 	for _, d := range s.enc.metrics {
@@ -495,8 +496,7 @@ func isBefore(it *archive.Item, now follow.Position, p *follow.Position) bool {
 	return it.Tick != nil && now.Archive == p.Archive && it.Tick.At.Cont <= p.Ticks[it.Tick.Class]
 }
 
-// present goes over to the hub, if that is where the client is or a little
-// behind.
+// present goes over to the hub, if the hub is where the client is or a little behind.
 func (s *stream) present(ctx context.Context) (bool, error) {
 	state, cur, err := s.Hub.attach(ctx)
 	if err != nil {
@@ -505,7 +505,7 @@ func (s *stream) present(ctx context.Context) (bool, error) {
 	hub, mine := &state.Position, &s.pos
 	switch {
 	case hub.Archive != mine.Archive && (s.Hub.passed(mine.Archive) || state.Archive.From > s.state.Archive.From):
-		return false, nil // the follower will be told of the next archive, too
+		return false, nil // the follower will also get to the next archive
 	case hub.Archive == mine.Archive && !s.covers(mine, hub):
 		return false, nil
 	}
@@ -515,14 +515,13 @@ func (s *stream) present(ctx context.Context) (bool, error) {
 		s.ahead = &ahead
 	}
 	s.catching = false
-	s.skip(state)                                                 // what the hub counts counts from here
+	s.skip(state)                                                 // count from the hub's counters from here on
 	return true, s.emit(func(*tachographv1.SubscribeResponse) {}) // empty or not
 }
 
-// covers reports whether who is at p has all of what is wanted until q, in the
-// same archive. A position that came from the archive before has the clocks of
-// that for classes which have not been read since, and one that began with this
-// has none.
+// covers reports whether a client at p has everything it wants until q, which is in the same
+// archive. A p that came from the previous archive has clocks of that one for classes that have
+// not been read since. A p that began with this archive has none for these.
 func (s *stream) covers(p, q *follow.Position) bool {
 	begin := slices.Max(p.Ticks[:])
 	if s.first.archive == p.Archive {
@@ -536,7 +535,7 @@ func (s *stream) covers(p, q *follow.Position) bool {
 	return p.Events >= q.Events && (!s.processes || p.Churn >= q.Churn)
 }
 
-// reached reports whether p is in the archive of q, and behind all that q is.
+// reached reports whether p is in the archive of q, and not before q in anything.
 func reached(p, q *follow.Position) bool {
 	for c := range p.Ticks {
 		if p.Ticks[c] < q.Ticks[c] {
@@ -546,7 +545,7 @@ func reached(p, q *follow.Position) bool {
 	return p.Archive == q.Archive && p.Events >= q.Events && p.Churn >= q.Churn
 }
 
-// refused is what a client is told whose position cannot be gone on from.
+// refused returns the error for a client whose position cannot be continued from.
 func (s *stream) refused(err error) error {
 	if !errors.Is(err, follow.ErrGone) {
 		return err
@@ -563,7 +562,7 @@ func (s *stream) refused(err error) error {
 	return refusal
 }
 
-// hostIsSame refuses a position of another host than that which is followed.
+// hostIsSame refuses a position of a host other than the followed one.
 func (s *stream) hostIsSame(it *archive.Item) error {
 	now := s.state.Archive
 	if it.Archive == nil || now == nil || it.Archive.Host.ID == now.Host.ID {
@@ -575,8 +574,8 @@ func (s *stream) hostIsSame(it *archive.Item) error {
 
 func shortly(s string) string { return strings.ToValidUTF8(s[:min(len(s), 100)], "") }
 
-// OldestPosition is the position before all that the archives of the host that
-// was recorded last hold.
+// OldestPosition returns the position before everything in the archives of the host that was
+// recorded last.
 func OldestPosition(paths ...string) (follow.Position, error) {
 	r, err := store.Open(paths...)
 	if err != nil {
