@@ -9,11 +9,11 @@ import (
 	"tachograph/store/query"
 )
 
-// Of processes a fleet wants totals: of each name that matters, what all processes of
-// that name take together. What they took since the reading before is told as a rate,
-// and not as a counter, which would fall whenever one of them ends.
+// For a fleet, processes are summed up: for each important name, the total of all processes with
+// that name. What they used since the last reading is a rate and not a counter, because a
+// counter would fall whenever one of them ends.
 
-// measure is a total of the processes of a name.
+// measure is a total over the processes of a name.
 type measure struct {
 	family  naming.Family
 	metrics []string // added up
@@ -35,29 +35,29 @@ var measures = []measure{
 var counted = naming.Family{Name: naming.Prefix + "processes", Type: naming.Gauge, Help: "Processes of a name.", Collector: "processes",
 	Sources: []naming.Source{{Metric: "proc.psinfo.pid"}}}
 
-// Others is what the processes are called whose names have no totals of their own.
+// Others is the name for all processes whose names have no totals of their own.
 const Others = "(others)"
 
-// totals are the processes as they were read last.
+// totals are the processes as of their last reading.
 type totals struct {
 	group *metric.Group
 	at    metric.Stamp
 	last  map[string][]uint64 // counters, by key and by what columns says
 	had   map[string][]bool
-	// columns are those of the counters and levels, for each measure.
+	// columns are the columns of the counters and levels, for each measure.
 	columns [][]int
-	series  map[string][]*Series // by name: number, and each measure
+	series  map[string][]*Series // by name: the number of processes, then each measure
 }
 
-// ofName is what the processes of a name come to.
+// ofName is the totals of the processes of a name.
 type ofName struct {
 	name   string
 	count  int
 	sums   []float64
-	absent []bool // nothing of it could be read
+	absent []bool // no process has a value
 }
 
-// processes makes the totals of a block.
+// processes makes the samples of totals from a block.
 func (m *Maker) processes(b *metric.Block) {
 	t := &m.procs
 	if t.group != b.Group {
@@ -107,7 +107,7 @@ func sortedKeys(m map[string][]*Series) []string {
 	return list
 }
 
-// tell makes the samples of a name.
+// tell emits the samples of a name.
 func (m *Maker) tell(n *ofName, at int64) {
 	list := m.procs.series[n.name]
 	if list == nil {
@@ -129,7 +129,7 @@ func (m *Maker) tell(n *ofName, at int64) {
 	}
 }
 
-// addUp adds up what the processes of each name have and did since the last reading.
+// addUp sums the levels of each name's processes, and what they used since the last reading.
 func (m *Maker) addUp(b *metric.Block) map[string]*ofName {
 	t := &m.procs
 	seconds := float64(b.At.Cont-t.at.Cont) / 1e9
@@ -171,7 +171,7 @@ func (m *Maker) addUp(b *metric.Block) map[string]*ofName {
 						n.absent[i] = false
 					case first:
 					case before == nil:
-						// It is new, and all that it did was since then.
+						// It is new, so it used all of it since then.
 						n.sums[i] += scale.Of(metric.Number(d.Type, my[k])) / seconds
 						n.absent[i] = false
 					case were[k]:
@@ -194,8 +194,8 @@ func unit(d *metric.Desc) (string, naming.Scale) {
 	return f.Unit, f.Sources[0].Scale(d)
 }
 
-// choose are the names with the most processor time and those with the most memory, n
-// of each, and what all others come to together.
+// choose returns the n names with the most processor time, the n with the most memory, and the
+// sum of all others.
 func choose(names map[string]*ofName, n int) []*ofName {
 	all := make([]*ofName, 0, len(names))
 	for _, one := range names {

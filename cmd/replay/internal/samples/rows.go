@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// arrange finds the series of a block whose rows or metrics are others than before,
-// and ends those that it has not.
+// arrange finds the series of a block with other rows or metrics than the last one, and ends the
+// series that it no longer has.
 func (m *Maker) arrange(p *place, class metric.Class, b *metric.Block) {
 	old, words := p.series, m.standing(p)
 	p.group, p.rows, p.words = b.Group, slices.Clone(b.Rows), nil
@@ -29,7 +29,7 @@ func (m *Maker) arrange(p *place, class metric.Class, b *metric.Block) {
 			}
 			s := m.find(o, labels)
 			if now[s] {
-				// Instances that are called alike are told apart by what makes them others.
+				// Instances with the same name get an additional label that distinguishes them.
 				if in == nil {
 					continue
 				}
@@ -48,8 +48,7 @@ func (m *Maker) arrange(p *place, class metric.Class, b *metric.Block) {
 	}
 }
 
-// apart are the labels of a row, with what makes the instance another one than those
-// that are called so, too.
+// apart returns the labels of a row, with its key if another instance has the same name.
 func (m *Maker) apart(p *place, o *out, d *metric.Desc, in *metric.Instance, row int) ([]naming.Label, bool) {
 	labels, ok := m.labels(o, d, in)
 	if ok && p.alike[row] {
@@ -58,7 +57,7 @@ func (m *Maker) apart(p *place, o *out, d *metric.Desc, in *metric.Instance, row
 	return labels, ok
 }
 
-// alike says which instances are called as one before them.
+// alike marks the instances with the same name as one before them.
 func alike(rows []*metric.Instance) []bool {
 	list := make([]bool, len(rows))
 	seen := make(map[string]bool, len(rows))
@@ -71,7 +70,7 @@ func alike(rows []*metric.Instance) []bool {
 	return list
 }
 
-// wordsOf is what texts stand for, whatever cell they are in.
+// wordsOf identifies a series of texts independently of its cell.
 type wordsOf struct{ family, metric, key string }
 
 func cellOf(o *out, d *metric.Desc, in *metric.Instance) wordsOf {
@@ -82,7 +81,7 @@ func cellOf(o *out, d *metric.Desc, in *metric.Instance) wordsOf {
 	return id
 }
 
-// standing are the texts that stand.
+// standing returns the texts of the present series.
 func (m *Maker) standing(p *place) map[wordsOf][]naming.Label {
 	if len(p.words) == 0 {
 		return nil
@@ -97,7 +96,7 @@ func (m *Maker) standing(p *place) map[wordsOf][]naming.Label {
 	return all
 }
 
-// keep has series of texts stand on whose instances are still there.
+// keep keeps series of texts whose instances are still there.
 func (m *Maker) keep(p *place, o *out, i int, b *metric.Block, words map[wordsOf][]naming.Label, now map[*Series]bool) {
 	d, n := b.Group.Metrics[o.column], len(b.Rows)
 	for row, in := range b.Rows {

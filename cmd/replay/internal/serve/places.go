@@ -9,27 +9,28 @@ import (
 	"tachograph/cmd/internal/listen"
 )
 
-// whoIs asks the kernel who has connected.
+// whoIs asks the kernel for the peer.
 func (g *gatekeeper) whoIs(c net.Conn) (*listen.Who, error) {
 	return listen.WhoIs(c, g.peerOf, g.owner)
 }
 
-// unknown is how many places those have who have asked for nothing yet and are no known
-// user.
+// unknown is how many places are for peers that have not asked for anything yet and whose user
+// is not known.
 const unknown = 128
 
-// places are those of the connections to a server. No client has more than a share of
-// them, and the last are root's. Who has asked for nothing yet makes room for the next.
+// places are the connections to a server. No client has more than its share of them, and the
+// last are kept for root. If there is no room, a guest that has not asked for anything yet is
+// dropped.
 type places struct {
 	most   int
-	within time.Duration // for a guest to ask for something
+	within time.Duration // how long a guest may take to ask for something
 
 	mu sync.Mutex
-	in []*guest // in the order in which they came
+	in []*guest // in the order in which they connected
 }
 
-// let gives a connection a place, and calls left when it has left that; nil if there is
-// none.
+// let gives a connection a place, and calls left when it leaves that; it returns nil if there is
+// no place.
 func (p *places) let(c net.Conn, w *listen.Who, left func()) *guest {
 	g := &guest{Conn: c, line: c, who: w, sends: make(chan struct{}, 1)}
 	g.leave = sync.OnceFunc(func() {
@@ -65,7 +66,7 @@ func (p *places) let(c net.Conn, w *listen.Who, left func()) *guest {
 	return g
 }
 
-// held is how many places a client has.
+// held returns how many places a client has.
 func (p *places) held(name string) int {
 	n := 0
 	for _, g := range p.in {
@@ -76,7 +77,7 @@ func (p *places) held(name string) int {
 	return n
 }
 
-// unasked is how many have asked for nothing yet.
+// unasked returns how many guests have not asked for anything yet.
 func (p *places) unasked() int {
 	n := 0
 	for _, g := range p.in {
@@ -87,9 +88,8 @@ func (p *places) unasked() int {
 	return n
 }
 
-// silent is the one that has been there longest, of those of a client, or of everybody
-// where name is "", who have asked for nothing yet; first those who asked for what they
-// may not.
+// silent returns the guest that has been there longest without having asked for anything, of a
+// client or, if name is "", of all. Guests whose requests were refused come first.
 func (p *places) silent(name string) *guest {
 	var first *guest
 	for _, g := range p.in {

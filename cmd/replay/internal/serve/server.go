@@ -25,24 +25,23 @@ type Options struct {
 	// Listen is "unix:PATH", "tcp:HOST:PORT" or, for a socket that it opened,
 	// "systemd" or "launchd".
 	Listen string
-	// Mode and Group are those of the unix socket; a Mode of 0 lets everybody
-	// connect, and be refused by what they are.
+	// Mode and Group are those of the unix socket. With a Mode of 0 all users can connect, and
+	// the server refuses those that Access does not allow.
 	Mode  os.FileMode
 	Group string
-	// Access says who may ask by the socket.
+	// Access says which users may ask on the socket.
 	Access Access
-	// TLSCert and TLSKey are files; TokenFile has the token that clients show.
+	// TLSCert and TLSKey are files; TokenFile holds the token that clients must send.
 	TLSCert, TLSKey, TokenFile string
-	// Token is one that is made for this run, in the place of a file.
+	// Token is a token that is made for this run, in place of a file.
 	Token string
-	// Names are those that a request by TCP may call the server by, besides
-	// localhost.
+	// Names are the host names, besides localhost, that a TCP request may use for the server.
 	Names []string
-	// Version is the program's.
+	// Version is the version of this program.
 	Version string
 	Limits  Limits
 	Log     *slog.Logger
-	// Ready is told where the server listens; nil does not matter.
+	// Ready is called with the server's address; nil: not called.
 	Ready func(address string)
 }
 
@@ -51,8 +50,7 @@ type Part struct {
 	// Path is where: a pattern of http.ServeMux.
 	Path    string
 	Handler http.Handler
-	// Service is the full name of a gRPC service, of which health and reflection
-	// tell.
+	// Service is the full name of a gRPC service, for health and reflection.
 	Service string
 	// About is a line for people who ask for "/".
 	About string
@@ -62,7 +60,7 @@ type Part struct {
 	AtOnce int
 }
 
-// A Server serves.
+// A Server serves its parts behind all checks.
 type Server struct {
 	opt    Options
 	parts  []Part
@@ -71,20 +69,19 @@ type Server struct {
 	access *gatekeeper
 	budget *budget.Budget
 	places *places
-	told   chan struct{} // has one for each request that is being refused
+	told   chan struct{} // has one element for each request that is being refused
 
 	listener net.Listener
 	listen   listen.Address
 	tls      *tls.Config
-	// stopping ends when the server is to end: streams with it.
+	// stopping ends when the server is to stop, and streams end with it.
 	stopping context.Context
 	stop     context.CancelCauseFunc
 	tokens   tokenFile
 	panics   atomic.Int64
 }
 
-// New opens the listener: from its return on clients may connect, and wait to be
-// served.
+// New opens the listener: once it returns, clients may connect, and wait until Run serves them.
 func New(opt Options) (*Server, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -124,15 +121,15 @@ func New(opt Options) (*Server, error) {
 // Add adds a part, before Run.
 func (s *Server) Add(p Part) { s.parts = append(s.parts, p) }
 
-// Home adds the page that browsers get at "/", before Run: to whoever asks, so it must
-// not hold what was recorded. Others get a text.
+// Home adds the page that browsers get at "/", before Run. It is served to all, so it must not
+// hold anything that was recorded. Other clients get a text.
 func (s *Server) Home(page http.Handler) { s.home = page }
 
-// Stopping is done when the server is to end: streams end with it, with the
-// cause as their error.
+// Stopping is done when the server is to stop: streams end with it, with the cause as their
+// error.
 func (s *Server) Stopping() context.Context { return s.stopping }
 
-// RPC are the options of every handler of connect.
+// RPC returns the options for every connect handler.
 func (s *Server) RPC() []connect.HandlerOption {
 	options := []connect.HandlerOption{
 		connect.WithReadMaxBytes(s.opt.Limits.Request),
@@ -146,11 +143,11 @@ func (s *Server) RPC() []connect.HandlerOption {
 	return options
 }
 
-// errStopping is what streams end with when the server does.
+// errStopping is the error that streams end with when the server stops.
 var errStopping = connect.NewError(connect.CodeUnavailable, errors.New("the server is being stopped: try again"))
 
-// Run serves until ctx is done, and then ends gracefully: nobody is let in any
-// more, streams end, and other requests have Limits.Grace to finish.
+// Run serves until ctx is done, and then ends gracefully: it accepts no more connections, ends
+// streams, and gives other requests Limits.Grace to finish.
 func (s *Server) Run(ctx context.Context) error {
 	s.addOwn()
 	porter := newPorter(s.opt.Limits.Header)
@@ -160,7 +157,7 @@ func (s *Server) Run(ctx context.Context) error {
 	srv := &http.Server{
 		Handler:           s.handler(),
 		ReadHeaderTimeout: s.opt.Limits.Header,
-		ReadTimeout:       0, // of streams; each request's is set when it is known which
+		ReadTimeout:       0, // because of streams; each request sets its own once its part is known
 		IdleTimeout:       s.opt.Limits.Idle,
 		MaxHeaderBytes:    16 << 10,
 		ConnContext:       withGuest,
@@ -176,7 +173,7 @@ func (s *Server) Run(ctx context.Context) error {
 		},
 	}
 	srv.Protocols.SetHTTP1(true)
-	srv.Protocols.SetUnencryptedHTTP2(true) // as far as the server knows: guests are heard decrypted
+	srv.Protocols.SetUnencryptedHTTP2(true) // to the http.Server everything is unencrypted: guests decrypt
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
 	if s.opt.Ready != nil {
@@ -204,7 +201,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// Close lets go of the listener of a server that is not run.
+// Close closes the listener of a server that was not run.
 func (s *Server) Close() {
 	s.stop(errStopping)
 	s.close()
@@ -215,7 +212,7 @@ func (s *Server) close() {
 	s.removeSocket()
 }
 
-// Address is where the server listens, as clients write it.
+// Address returns where the server listens, in the form that clients use.
 func (s *Server) Address() string {
 	if s.listen.Unix {
 		return "unix:" + s.listen.Path
@@ -227,7 +224,7 @@ func (s *Server) Address() string {
 	return scheme + s.listener.Addr().String()
 }
 
-// about is the page of "/".
+// about serves the text of "/".
 func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "replay serve, Tachograph %s\n\n", s.opt.Version)

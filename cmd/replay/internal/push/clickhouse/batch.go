@@ -11,7 +11,7 @@ import (
 	"tachograph/store/query"
 )
 
-// A batch is rows of all tables, of one archive.
+// A batch is rows of all tables, from one archive.
 type batch struct {
 	sink   *Sink
 	id     push.BatchID
@@ -39,7 +39,7 @@ func (b *batch) Add(item *archive.Item) error {
 	return nil
 }
 
-// Size is how large the batch is. It is asked for when all has been added.
+// Size returns how large the batch is. It is called when everything has been added.
 func (b *batch) Size() (values, bytes int) {
 	for i := range b.bodies {
 		b.bodies[i].seal()
@@ -50,7 +50,7 @@ func (b *batch) Size() (values, bytes int) {
 
 func (b *batch) body(name string) *body { return &b.bodies[numberOf()[name]] }
 
-// machine tells whose archive this is, the first time.
+// machine adds the row of the host and its archive, the first time.
 func (b *batch) machine(wall int64) {
 	if !b.sink.tell(&b.told, [2]string{b.info.Host.ID, b.info.ID}) {
 		return
@@ -58,7 +58,7 @@ func (b *batch) machine(wall int64) {
 	h := &b.info.Host
 	intervals, err := json.Marshal(b.info.Intervals)
 	if err != nil {
-		intervals = nil // of numbers there is always one
+		intervals = nil // numbers can always be encoded
 	}
 	to := b.body(archivesTable)
 	r := appendText(appendText(to.raw, h.ID), b.info.ID)
@@ -70,7 +70,7 @@ func (b *batch) machine(wall int64) {
 	to.done()
 }
 
-// describe tells what a metric is, the first time.
+// describe adds the row of a metric's description, the first time.
 func (b *batch) describe(d *metric.Desc, wall int64) {
 	if !b.sink.tell(&b.told, d) {
 		return
@@ -94,7 +94,7 @@ func (b *batch) describe(d *metric.Desc, wall int64) {
 	to.done()
 }
 
-// introduce tells who an instance is, the first time and when it is called otherwise.
+// introduce adds the row of an instance, the first time and when it has a new name.
 func (b *batch) introduce(indom string, in *metric.Instance, wall int64) {
 	if !b.sink.meet(&b.told, in) {
 		return
@@ -256,7 +256,7 @@ func (b *batch) event(e *metric.Event) {
 	to.done()
 }
 
-// Send sends the rows, table by table; what explains others comes first.
+// Send sends the rows, table by table; tables that others refer to come first.
 func (b *batch) Send(ctx context.Context) error {
 	for i := range b.bodies {
 		body := &b.bodies[i]

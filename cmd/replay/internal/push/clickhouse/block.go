@@ -7,10 +7,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A body is rows on their way: compressed a megabyte at a time in ClickHouse's own
-// frames, which every version takes (decompress=1) where zstd as an encoding of HTTP
-// came late. A frame is a checksum, a method, two sizes and the data. The checksum
-// is left out, as the statement says: zstd has its own.
+// A body is the rows of a table, to be sent. It is compressed a megabyte at a time in
+// ClickHouse's own frames, which every version accepts (decompress=1), while zstd as an HTTP
+// encoding came late. A frame is a checksum, a method, two sizes and the data. The checksum is
+// left zero, which the settings of the request allow: zstd has its own.
 type body struct {
 	rows   int
 	raw    []byte // not compressed yet
@@ -31,7 +31,7 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// done says that a row is complete.
+// done ends a row.
 func (b *body) done() {
 	b.rows++
 	if len(b.raw) >= frameSize {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A release is a version of the server: a year and a month, mostly.
+// A release is a version of the server: mostly a year and a month.
 type release struct{ major, minor int }
 
 func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
@@ -15,14 +15,14 @@ func (r release) since(major, minor int) bool {
 	return r.major > major || r.major == major && r.minor >= minor
 }
 
-// Oldest is the first release that this package was tried with.
+// Oldest is the first release that this package was tested with.
 var oldest = release{18, 16}
 
-// codecs reports whether columns may have codecs, LowCardinality and a TTL: 18.16 has
-// none of these, and the first releases that did were still at it.
+// codecs reports whether columns may have codecs, LowCardinality and a TTL. 18.16 has none of
+// these, and in the first releases that did they were not yet finished.
 func (r release) codecs() bool { return r.since(19, 14) }
 
-// tokens reports whether an insert may carry a token by which it is recognised.
+// tokens reports whether an insert may carry a token for deduplication.
 func (r release) tokens() bool { return r.since(22, 3) }
 
 func parseRelease(s string) (release, error) {

@@ -12,8 +12,8 @@ import (
 	"tachograph/cmd/replay/internal/push"
 )
 
-// Target takes an address apart: clickhouse://HOST:PORT/DATABASE, or clickhouse+https://
-// where TLS is spoken. Its query is of settings, which go with every request.
+// Target splits an address: clickhouse://HOST:PORT/DATABASE, or clickhouse+https:// for TLS. Its
+// query holds settings that go with every request.
 func Target(address string) (endpoint, database string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -38,7 +38,7 @@ func Target(address string) (endpoint, database string, err error) {
 	return u.String(), database, nil
 }
 
-// ask sends a statement and returns what it gives.
+// ask sends a statement and returns its result.
 func (s *Sink) ask(ctx context.Context, statement string) (string, error) {
 	answer, err := s.opt.Endpoint.Post(ctx, nil, nil, []byte(statement))
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Sink) insert(ctx context.Context, table int, b *body, id string) error 
 		"http_native_compression_disable_checksumming_on_decompress": {"1"},
 		"insert_distributed_sync":                                    {"1"},
 	}
-	// What explains others is told again after a restart, and is not the same rows then.
+	// The rows that others refer to are sent again after a restart, and then are not identical.
 	if s.release.tokens() && table >= numberOf()[ticksTable] {
 		settings.Set("insert_deduplication_token", id)
 	}
@@ -66,12 +66,12 @@ func (s *Sink) insert(ctx context.Context, table int, b *body, id string) error 
 	return judge(answer)
 }
 
-// codeOf finds ClickHouse's own code in what it says.
+// codeOf finds ClickHouse's own error code in its answer.
 var codeOf = pattern(`^Code: (\d+)`)
 
-// judge says what an answer means. ClickHouse answers 500 to nearly everything; its
-// own code tells more. What nobody knows is tried again: that loses nothing, and shows
-// in how far behind the receiver is.
+// judge returns the meaning of an answer. ClickHouse answers 500 to nearly every error; its own
+// code is more precise. After an unknown error the batch is sent again: that loses nothing, and
+// the user sees how far the receiver is behind.
 func judge(answer *push.Answer) error {
 	err := answer.Err()
 	if err == nil {
@@ -87,8 +87,8 @@ func judge(answer *push.Answer) error {
 	case 0:
 		return err
 	case 16, 36, 43, 44, 47, 53, 60, 62, 81, 82, 115, 164, 192, 193, 194, 195, 291, 497, 516:
-		// No such column, table or database, a setting or a statement it does not take, or
-		// not this user: until somebody does something about it.
+		// No such column, table or database, a setting or a statement that the server does not
+		// accept, or a user without permission: until a person does something about it.
 		return &push.Retry{Slow: true, Err: errors.New(answer.Says())}
 	case 6, 27, 72, 117, 131: // the rows cannot be understood
 		return &push.Refused{Err: errors.New(answer.Says())}

@@ -2,17 +2,17 @@ package clickhouse
 
 import "tachograph/sample/metric"
 
-// known is what the receiver has been told: archives by host and ID, descriptions, and
-// instances with their revision. After a restart all is told again, which changes nothing there.
+// known is what the receiver has: archives by host and ID, descriptions, and instances with
+// their revision. After a restart everything is sent again, which changes nothing there.
 //
-// Instances are by far the most, and most of them go: of those not seen for a while
-// nothing is known any more.
+// There are by far more instances than anything else, and most of them end. Those not seen for a
+// while are forgotten.
 type known struct {
 	things         map[any]struct{}
 	fresh, earlier map[*metric.Instance]uint32
 }
 
-// told is what a batch tells.
+// told is what a batch sends of these.
 type told struct {
 	things    map[any]struct{}
 	instances map[*metric.Instance]uint32
@@ -20,7 +20,7 @@ type told struct {
 
 const mostKnown = 1 << 16
 
-// tell reports whether a thing must be told.
+// tell reports whether a batch must send a thing, and notes it in t.
 func (s *Sink) tell(t *told, thing any) bool {
 	if _, ok := t.things[thing]; ok {
 		return false
@@ -38,7 +38,7 @@ func (s *Sink) tell(t *told, thing any) bool {
 	return true
 }
 
-// meet reports whether an instance must be told.
+// meet reports whether a batch must send an instance, and notes it in t.
 func (s *Sink) meet(t *told, in *metric.Instance) bool {
 	if rev, ok := t.instances[in]; ok && rev == in.Rev {
 		return false
@@ -68,7 +68,7 @@ func (k *known) add(in *metric.Instance, rev uint32) {
 	k.fresh[in] = rev
 }
 
-// took says that the receiver has what a batch told.
+// took notes that the receiver has what a batch sent.
 func (s *Sink) took(t *told) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,27 +13,27 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Options say where rows go.
+// Options say where and how rows are sent.
 type Options struct {
-	// Endpoint is the server's HTTP interface, and who we are there.
+	// Endpoint is the server's HTTP interface, with our credentials.
 	Endpoint *push.Endpoint
 	Layout   Layout
 	// Create says to make what tables are missing, and to add what columns are.
 	Create bool
 }
 
-// Batch is how large a batch should be: each is a part of every table that merges take
-// up, and many machines push.
+// Batch is the recommended size of a batch. Each batch adds a part to every table, which the
+// server has to merge, and many machines push.
 var Batch = struct {
 	Values int
 	Age    time.Duration
 }{500_000, 30 * time.Second}
 
-// A Sink brings what is recorded to ClickHouse. It is a push.Sink.
+// A Sink pushes what is recorded to ClickHouse. It is a push.Sink.
 type Sink struct {
 	opt     Options
 	release release
-	// inserts are the statements for each table, and wide which fields it has columns for.
+	// inserts are the statements for each table, and wide the fields with a column there.
 	inserts [tableCount]string
 	wide    []field
 
@@ -49,7 +49,7 @@ func New(opt Options) *Sink {
 	return &Sink{opt: opt, plans: make(map[*metric.Group]*plan)}
 }
 
-// Prepare asks who is there and makes tables, where that is wanted.
+// Prepare asks for the server's version and makes tables if the Options say so.
 func (s *Sink) Prepare(ctx context.Context) error {
 	answer, err := s.ask(ctx, "SELECT version()")
 	if err != nil {
@@ -74,8 +74,7 @@ func (s *Sink) Prepare(ctx context.Context) error {
 	return s.look(ctx)
 }
 
-// look finds out which columns there are, and adds those that are missing where
-// tables are to be made.
+// look finds out which columns there are, and adds missing ones if tables are to be made.
 func (s *Sink) look(ctx context.Context) error {
 	answer, err := s.ask(ctx, "SELECT table, name FROM system.columns WHERE database = '"+s.opt.Layout.Database+"' FORMAT TabSeparated")
 	if err != nil {
@@ -106,7 +105,7 @@ func (s *Sink) look(ctx context.Context) error {
 			}
 			if !has[t.name][c.name] {
 				if f := fieldOf(c.name); t.name == processesTable && f != nil {
-					continue // its values are samples then
+					continue // its values become samples
 				}
 				return &push.Retry{Slow: true, Err: fmt.Errorf("the table %s.%s has no column %s: let --create add it", s.opt.Layout.Database, t.name, c.name)}
 			}
@@ -120,14 +119,14 @@ func (s *Sink) look(ctx context.Context) error {
 	return nil
 }
 
-// add adds a column to a table, behind which stands another one in a cluster.
+// add adds a column to a table and, in a cluster, to the table behind it.
 func (s *Sink) add(ctx context.Context, t *table, c *column, has map[string]map[string]bool) error {
 	for _, name := range []string{s.opt.Layout.local(t), t.name} {
 		if has[name] == nil || has[name][c.name] {
 			continue
 		}
 		kind := c.define(s.release)
-		if name != s.opt.Layout.local(t) { // what forwards rows keeps none
+		if name != s.opt.Layout.local(t) { // a table that forwards rows stores none
 			kind = c.name + " " + c.plainKind(s.release)
 		}
 		if _, err := s.ask(ctx, fmt.Sprintf("ALTER TABLE %s.%s ADD COLUMN %s", s.opt.Layout.Database, name, kind)); err != nil {
@@ -152,12 +151,12 @@ func (s *Sink) NewBatch(id push.BatchID) push.Batch {
 	return &batch{sink: s, id: id, info: id.Archive}
 }
 
-// planOf says how a group becomes rows.
+// planOf returns how a group becomes rows.
 func (s *Sink) planOf(g *metric.Group) *plan {
 	if p := s.plans[g]; p != nil {
 		return p
 	}
-	if len(s.plans) > 4096 { // a stranger's archive may have any number
+	if len(s.plans) > 4096 { // an archive of unknown origin may have any number
 		clear(s.plans)
 	}
 	p := &plan{}
@@ -193,7 +192,7 @@ func (s *Sink) planOf(g *metric.Group) *plan {
 	return p
 }
 
-// float is the bits of a number as others have it.
+// float returns the bits of a number as a 64-bit float.
 func float(c *metric.Column, t metric.Type, row int) uint64 {
 	if t == metric.F32 {
 		return math.Float64bits(naming.Number(metric.Value{Type: t, Bits: c.Bits[row]}))

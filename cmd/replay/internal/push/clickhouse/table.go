@@ -12,18 +12,18 @@ import (
 // codecs. The type may say LowCardinality, which older servers do without.
 type column struct {
 	name, kind, codec, comment string
-	// alias is what a column that is not stored is computed from.
+	// alias is the expression of a column that is computed and not stored.
 	alias string
 }
 
-// A table is what Create makes one of.
+// A table is the definition of a table that Create makes.
 type table struct {
 	name    string
 	columns []column
 	order   string
-	// day says what is partitioned by; empty for the tables that stay small.
+	// day is the column to partition by; empty for the tables that stay small.
 	day string
-	// version is the column by which the later of two rows with a key is known.
+	// version is the column that decides which of two rows with the same key is the later.
 	version string
 }
 
@@ -34,8 +34,8 @@ const (
 	plain   = "ZSTD(1)"
 )
 
-// tables are all tables, in the order in which rows are sent: what explains others
-// comes first.
+// tables returns all tables, in the order in which rows are sent: tables that others refer to
+// come first.
 func tables() []table {
 	host := column{"host", few, plain, "the machine's ID", ""}
 	seconds := column{"time", "DateTime", "DoubleDelta, ZSTD(1)", "UTC", ""}
@@ -105,7 +105,7 @@ const (
 	eventsTable    = "events"
 )
 
-// numberOf is where a table stands among the bodies of a batch.
+// numberOf returns the index of each table among the bodies of a batch.
 var numberOf = sync.OnceValue(func() map[string]int {
 	m := make(map[string]int)
 	for i, t := range tables() {
@@ -114,8 +114,7 @@ var numberOf = sync.OnceValue(func() map[string]int {
 	return m
 })
 
-// Most runs of a program write into no database: what names look like is made when it is
-// asked for.
+// Most runs of the program write to no database, so the patterns are compiled on first use.
 var (
 	databaseName = pattern(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 	clusterName  = pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)
@@ -128,10 +127,10 @@ func pattern(expr string) func() *regexp.Regexp {
 // Layout says how tables are made.
 type Layout struct {
 	Database string
-	// Cluster is the name that the servers' configuration gives to all shards; empty
-	// for one server.
+	// Cluster is the name that the servers' configuration gives to all shards; empty for a
+	// single server.
 	Cluster string
-	// Keep is how long rows stay; 0: for ever.
+	// Keep is how long rows are kept; 0: forever.
 	Keep time.Duration
 }
 
@@ -151,8 +150,8 @@ func (l *Layout) check(r release) error {
 	return nil
 }
 
-// local is the table that has the rows: the very one that is asked, or what stands
-// behind it on each shard.
+// local returns the name of the table that has the rows: the table itself or, in a cluster, the
+// table behind it on each shard.
 func (l *Layout) local(t *table) string {
 	if l.Cluster == "" {
 		return t.name
@@ -160,7 +159,7 @@ func (l *Layout) local(t *table) string {
 	return t.name + "_local"
 }
 
-// statements make the database and all tables, where there are none.
+// statements returns the statements that make the missing database and tables.
 func (l *Layout) statements(r release) []string {
 	all := []string{"CREATE DATABASE IF NOT EXISTS " + l.Database}
 	for _, t := range tables() {
@@ -170,7 +169,7 @@ func (l *Layout) statements(r release) []string {
 				l.Database, t.name, l.local(&t), l.Cluster))
 		}
 	}
-	// A machine as it is called now.
+	// A machine's present name and description.
 	return append(all, fmt.Sprintf("CREATE VIEW IF NOT EXISTS %[1]s.hosts AS SELECT host, argMax(name, seen) AS name, argMax(os, seen) AS os, "+
 		"argMax(release, seen) AS release, argMax(arch, seen) AS arch, argMax(model, seen) AS model, argMax(platform, seen) AS platform, "+
 		"argMax(label_names, seen) AS label_names, argMax(label_values, seen) AS label_values FROM %[1]s.archives GROUP BY host", l.Database))
@@ -208,7 +207,7 @@ func (c *column) define(r release) string {
 	return s
 }
 
-// plainKind is the type as the server knows it.
+// plainKind returns the type as this release of the server knows it.
 func (c *column) plainKind(r release) string {
 	if r.codecs() {
 		return c.kind
@@ -216,7 +215,7 @@ func (c *column) plainKind(r release) string {
 	return plainKind(c.kind)
 }
 
-// plainKind is a type without what only says how it is kept.
+// plainKind returns a type without the parts that only affect its storage.
 func plainKind(kind string) string {
 	for {
 		before, rest, ok := strings.Cut(kind, "LowCardinality(")

@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// processDomain is the instance domain whose metrics have columns.
+// processDomain is the instance domain whose metrics have columns of their own.
 const processDomain = "process"
 
 // A field is a metric of processes that has a column.
@@ -22,8 +22,8 @@ type field struct {
 	units  metric.Units
 }
 
-// fields are the metrics of processes that any system has, by name. Where systems
-// keep a metric in different units it is in the finer one: that is exact.
+// fields returns the metrics of processes on any system, by name. If systems keep a metric in
+// different units, the column has the finer one, which is exact.
 var fields = sync.OnceValue(func() []field {
 	byName := make(map[string]field)
 	for _, p := range catalog.Platforms {
@@ -75,29 +75,29 @@ func processColumns() []column {
 	return all
 }
 
-// A cell is where a row of processes finds the value of a column: a column of the
-// group that is read, or nothing.
+// A cell says which column of a read group has the value for a column of the processes table, if
+// any.
 type cell struct {
 	col    int // of the block; -1: the group has no such metric
 	factor uint64
 	typ    metric.Type
 }
 
-// A plan says how a group becomes rows.
+// A plan says how the blocks of a group become rows.
 type plan struct {
-	// cells are those of the process columns, in their order; nil for a group that is
-	// not of processes.
+	// cells are those of the process columns, in their order; nil for a group that has no
+	// processes.
 	cells []cell
-	// loose are the columns of the block that are samples.
+	// loose are the columns of the block that become rows of the samples table.
 	loose []int
-	// For each column of the block, what its samples begin and end with: the name, and the bits of what
-	// makes them values in base units.
+	// For each column of the block, what its samples begin and end with: the name, and the bits
+	// of the factors that convert values to base units.
 	names    [][]byte
 	mul, div []uint32
 }
 
-// factor is what a value in units u is multiplied with in the column of f; 0 where that
-// would not be exact.
+// factor returns the factor from the units of d to those of the column of f; 0 if that would not
+// be exact.
 func (f *field) factor(d *metric.Desc) uint64 {
 	if kindOf(d.Type) != f.kind {
 		return 0
@@ -112,7 +112,7 @@ func (f *field) factor(d *metric.Desc) uint64 {
 	return uint64(x)
 }
 
-// fits reports whether a value times the factor is still one.
+// fits reports whether a value times the factor fits into 64 bits.
 func fits(x, factor uint64) bool {
 	over, _ := bits.Mul64(x, factor)
 	return over == 0

@@ -13,16 +13,16 @@ import (
 	tachographv1 "tachograph/api/tachograph/v1"
 )
 
-// What a question may hold. Commands cost what their patterns cost.
+// What a question may hold, because a command's cost grows with its patterns.
 const (
 	mostText  = 4 << 10  // bytes of one text
 	mostTexts = 64 << 10 // bytes of all
 	mostWords = 1000     // texts
 )
 
-// Arguments are the command line for a question. No text of a client becomes a
-// word of its own before "--": each is the value of a flag, in the same word, or
-// an operand of a command whose operands name no files.
+// Arguments returns the command line for a question. No text from the client is a word of its
+// own before "--": each is the value of a flag, in the same word, or an operand of a command
+// whose operands are not file names.
 func Arguments(r *tachographv1.QueryRequest) ([]string, error) {
 	l := &line{}
 	l.texts("host", r.GetHosts())
@@ -135,7 +135,7 @@ func (l *line) question(r *tachographv1.QueryRequest) {
 	}
 }
 
-// seriesQuestion is what questions about series have in common.
+// seriesQuestion is what all questions about series have.
 type seriesQuestion interface {
 	GetMetrics() []string
 	GetInstances() []string
@@ -150,8 +150,8 @@ func (l *line) series(q seriesQuestion) {
 	l.operand(q.GetMetrics()...)
 }
 
-// diff compares the window of the request with the one before, or with what is
-// named.
+// diff compares the window of the request with the one before it, or with the window that the
+// question names.
 func (l *line) diff(r *tachographv1.QueryRequest, q *tachographv1.DiffQuestion) {
 	l.mark("all", q.GetAll())
 	if q.Number != nil {
@@ -189,7 +189,7 @@ func (l *line) fail(err error) {
 	}
 }
 
-// take counts a text of the client, and refuses what no name or pattern is.
+// take counts a text from the client, and refuses what cannot be a name or pattern.
 func (l *line) take(s string) {
 	l.bytes += len(s)
 	switch {
@@ -247,8 +247,8 @@ func (l *line) time(name string, t *timestamppb.Timestamp) {
 	}
 }
 
-// instant writes a time that commands can read and count with: nanoseconds since
-// 1970 in 64 bits, of which 0 means no time.
+// instant formats a time that commands can parse and compute with: nanoseconds since 1970 in 64
+// bits, where 0 means no time.
 func (l *line) instant(name string, t *timestamppb.Timestamp) string {
 	at := t.AsTime()
 	if t.CheckValid() != nil || at.Year() < 1678 || at.Year() > 2261 {

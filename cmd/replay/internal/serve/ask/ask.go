@@ -19,51 +19,50 @@ import (
 	"tachograph/cmd/replay/internal/out"
 )
 
-// Command is a command line whose answer is wanted as rows.
+// Command is a command line whose answer is returned as rows.
 type Command struct {
 	// Args are the command and its arguments, as they come from Arguments.
 	Args []string
-	// Begin begins the rows.
+	// Begin gets the columns and returns the Writer for the rows.
 	Begin func(columns []out.Column) (out.Writer, error)
 }
 
-// Aside is what is said of an answer besides its rows.
+// Aside is what an answer has besides its rows.
 type Aside struct {
-	Lost  []string // what it lacks, because it cannot be read
+	Lost  []string // what is missing because it cannot be read
 	Notes []string
 }
 
-// Run answers a command until the context ends. Its errors are of type *Error
-// where they say what sort they are of.
+// Run answers a command until the context ends. Its errors are of type *Error if their kind is
+// known.
 type Run func(ctx context.Context, c Command) (Aside, error)
 
-// Limits keep questions from taking the machine.
+// Limits keep questions from overloading the machine.
 type Limits struct {
-	// AtOnce is how many questions are answered at a time: each may take up to
-	// about 75 MB.
+	// AtOnce is how many questions are answered at a time. Each may take up to about 75 MB.
 	AtOnce int
-	// Waiting is how many may wait for their turn.
+	// Waiting is how many questions may wait for their turn.
 	Waiting int
 	// Longest is how long an answer may take.
 	Longest time.Duration
 }
 
-// DefaultLimits are those of a server of which nothing else is said.
+// DefaultLimits are the limits of a server that sets no others.
 var DefaultLimits = Limits{AtOnce: 2, Waiting: 32, Longest: time.Minute}
 
-// Server is QueryService.
+// Server implements QueryService.
 type Server struct {
 	run    Run
 	limits Limits
 	turns  *listen.Turns
 }
 
-// New is a server whose answers come from run.
+// New returns a server whose answers come from run.
 func New(run Run, limits Limits) *Server {
 	return &Server{run: run, limits: limits, turns: listen.NewTurns(limits.AtOnce, limits.Waiting)}
 }
 
-// Handler is the service as a handler, with the path that it is for.
+// Handler returns the handler of the service, and its path.
 func (s *Server) Handler(options ...connect.HandlerOption) (path string, handler http.Handler) {
 	path, h := tachographv1connect.NewQueryServiceHandler(s, options...)
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +87,7 @@ func (s *Server) Query(ctx context.Context, r *connect.Request[tachographv1.Quer
 	})
 }
 
-// answer has a question answered when it is its turn, as long as answers may take.
+// answer waits for the question's turn, and answers it within the longest time.
 func (s *Server) answer(ctx context.Context, question *tachographv1.QueryRequest, with func(ctx context.Context, args []string) error) error {
 	args, err := Arguments(question)
 	if err != nil {
@@ -107,15 +106,15 @@ func (s *Server) answer(ctx context.Context, question *tachographv1.QueryRequest
 	return status(ctx, with(ctx, args))
 }
 
-// Kind is what sort of failure an Error is.
+// Kind is the kind of an Error.
 type Kind uint8
 
 const (
-	Mistake    Kind = iota // of who asked
+	Mistake    Kind = iota // made by the client
 	Outside                // nothing was recorded in the window
-	Nothing                // nothing of what is asked for was
+	Nothing                // nothing that was asked for was recorded
 	Unreadable             // the archives cannot be read, now
-	Broken                 // a mistake of the program
+	Broken                 // a bug of the program
 )
 
 // Error is a failure to answer.
@@ -132,11 +131,11 @@ var codes = map[Kind]connect.Code{
 	Unreadable: connect.CodeUnavailable, Broken: connect.CodeInternal,
 }
 
-// shown is what an error says, as clients can show it.
+// shown returns an error with a text that clients can display.
 func shown(err error) error { return errors.New(visible.Lines(err.Error())) }
 
-// status is an error as the protocol tells it. Where the time is up that is the
-// reason, whatever else went wrong for it.
+// status returns an error for the protocol. If the time is up, that is the reason, whatever else
+// failed because of it.
 func status(ctx context.Context, err error) error {
 	var told *connect.Error
 	failed := &Error{}

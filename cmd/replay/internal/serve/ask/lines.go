@@ -17,12 +17,12 @@ import (
 	httpstatus "tachograph/cmd/replay/internal/serve/status"
 )
 
-// longestQuestion is how many bytes a question told as JSON has at most.
+// longestQuestion is the most bytes that a question in JSON may have.
 const longestQuestion = 256 << 10
 
-// ServeHTTP answers what Query answers for who has no more than curl: the request
-// is the JSON of a QueryRequest, the answer what the command prints with --format
-// json. What it lacks, and why it ends early, follow as lines of their own.
+// ServeHTTP answers like Query, for clients that have only curl. The request is the JSON of a
+// QueryRequest, the answer what the command prints with --format json. Additional lines say what
+// the answer lacks, and why it ended early.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -82,7 +82,7 @@ func readQuestion(w http.ResponseWriter, r *http.Request) (*tachographv1.QueryRe
 	return q, nil
 }
 
-// lines are what is written of an answer, until the question is withdrawn.
+// lines writes an answer, until the question is withdrawn.
 type lines struct {
 	ctx   context.Context
 	to    io.Writer

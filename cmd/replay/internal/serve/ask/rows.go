@@ -11,15 +11,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// What a message holds at most, and how long a row waits for others.
+// The most that a message holds, and how long a row waits for others.
 const (
 	cellsInAll = 4096
 	bytesInAll = 64 << 10 // of texts
 	sendEvery  = 100 * time.Millisecond
 )
 
-// A sink is a Writer whose rows become messages. A message's memory is used again
-// once it has been sent.
+// A sink is a Writer that turns rows into messages. It reuses a message's memory once it has
+// been sent.
 type sink struct {
 	ctx   context.Context
 	send  func(*tachographv1.QueryResponse) error
@@ -51,8 +51,8 @@ func newSink(ctx context.Context, send func(*tachographv1.QueryResponse) error) 
 	return &sink{ctx: ctx, send: send, units: make(map[metric.Units]string), message: &tachographv1.QueryResponse{}}
 }
 
-// begin takes the columns. A command that answers about several things begins for
-// each of them, with the same ones.
+// begin takes the columns. A command that answers about several things calls it for each of
+// them, with the same columns.
 func (s *sink) begin(columns []out.Column) (out.Writer, error) {
 	if s.keep != nil {
 		return s, nil
@@ -77,7 +77,7 @@ func (s *sink) begin(columns []out.Column) (out.Writer, error) {
 	return s, nil
 }
 
-// Row takes a row, and sends what has been taken when it is due.
+// Row adds a row, and sends the rows so far when that is due.
 func (s *sink) Row(cells []out.Cell) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *sink) Row(cells []out.Cell) error {
 	return nil
 }
 
-// fill makes a cell anew.
+// fill overwrites a cell.
 func (s *sink) fill(to *cell, from *out.Cell) {
 	to.cell.Value, to.cell.Units, to.cell.Json = &to.value, "", ""
 	switch from.Kind {

@@ -10,15 +10,14 @@ import (
 	"tachograph/store/recent"
 )
 
-// A computer computes metrics that are never recorded, of those that are, as
-// replay does of archives: at the ticks of the fastest metric that they are made
-// of. It keeps the last ticks of these.
+// A computer computes metrics that are never recorded from those that are, as replay does from
+// archives: at the ticks of their fastest operand. It keeps the last ticks of the operands.
 type computer struct {
 	want     func(name string) bool // nil: all
 	recent   *recent.Archive
 	descs    []*metric.Desc
 	formulas []*formula // that can be computed
-	known    *plan      // that they were compiled for
+	known    *plan      // the plan that they were compiled for
 }
 
 // A formula is a metric that can be computed.
@@ -28,11 +27,11 @@ type formula struct {
 	group *metric.Group
 }
 
-// begin begins anew, with the archive of some host.
+// begin begins anew, with an archive of another host or boot.
 func (c *computer) begin(info *archive.Info) {
 	platform, ok := catalog.PlatformOf(&info.Host)
 	if !ok {
-		platform = catalog.Linux // an archive that names no platform has its formulas
+		platform = catalog.Linux // an archive without a platform gets the formulas of Linux
 	}
 	operands := make(map[string]bool)
 	all := make(map[string]*metric.Desc)
@@ -63,14 +62,14 @@ func (c *computer) begin(info *archive.Info) {
 	}
 }
 
-// words are what may be names in a formula.
+// words returns what may be names in a formula.
 func words(formula string) []string {
 	return strings.FieldsFunc(formula, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.'
 	})
 }
 
-// compile finds what can be computed where p is what is read.
+// compile finds what can be computed from the metrics of p.
 func (c *computer) compile(p *plan, intervals *metric.Intervals) {
 	if c.known == p {
 		return
@@ -113,7 +112,7 @@ func (c *computer) compile(p *plan, intervals *metric.Intervals) {
 	}
 }
 
-// blocks are what is computed at the last tick of a class.
+// blocks returns what is computed at the last tick of a class.
 func (c *computer) blocks(class metric.Class) []*metric.Block {
 	at, from, to, ok := c.recent.Last(class)
 	if !ok {
@@ -131,8 +130,7 @@ func (c *computer) blocks(class metric.Class) []*metric.Block {
 	return out
 }
 
-// evaluate computes f in the window of a tick; nil if there is nothing to
-// compute it of.
+// evaluate computes f in the window of a tick; it returns nil if its operands have no values.
 func (c *computer) evaluate(f *formula, at metric.Stamp, w query.Window) *metric.Block {
 	b := &metric.Block{Group: f.group, At: at, Cols: make([]metric.Column, 1)}
 	for s, err := range query.Evaluate(c.recent, f.expr, query.Request{Window: w, Mode: query.Raw}) {

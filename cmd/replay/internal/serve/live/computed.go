@@ -7,8 +7,8 @@ import (
 	"tachograph/store/archive"
 )
 
-// A Computer computes, tick by tick, the metrics that are never recorded, of those
-// that are: for who takes ticks, and no states.
+// A Computer computes, tick by tick, the metrics that are never recorded from those that are,
+// for callers that have ticks and not states.
 type Computer struct {
 	computer computer
 	info     *archive.Info
@@ -18,8 +18,7 @@ type Computer struct {
 	serial   uint64
 }
 
-// begin takes note of the archive that ticks are of. Of another boot nothing holds any
-// more.
+// begin prepares for ticks of the archive info. After another boot nothing is valid any more.
 func (c *Computer) begin(info *archive.Info) {
 	before := c.info
 	c.info = info
@@ -29,14 +28,13 @@ func (c *Computer) begin(info *archive.Info) {
 	}
 }
 
-// Event takes in an event: no rate is taken across some.
+// Event processes an event: no rate is computed across some of them.
 func (c *Computer) Event(info *archive.Info, e *metric.Event) {
 	c.begin(info)
 	c.computer.recent.Event(info, e)
 }
 
-// Tick takes in a tick, and returns what is computed at it. These blocks are the
-// caller's.
+// Tick processes a tick, and returns what is computed at it. The caller owns these blocks.
 func (c *Computer) Tick(info *archive.Info, t *metric.Tick) []*metric.Block {
 	c.begin(info)
 	c.computer.recent.Tick(info, t)

@@ -14,62 +14,60 @@ import (
 	"tachograph/store/query"
 )
 
-// A State is how things stood at some instant. It never changes, and may be
-// read by any number of goroutines and kept for as long as one likes.
+// A State is the values of all metrics at some instant. It never changes. Any number of
+// goroutines may read it and keep it.
 type State struct {
-	// Archive is what is being recorded.
+	// Archive is the archive that is being recorded.
 	Archive *archive.Info
-	// Position is behind all that the state has in it.
+	// Position is the position after everything in the state.
 	Position follow.Position
 	// At is when the latest tick was read; zero if there was none.
 	At metric.Stamp
-	// Ticks and Churn, Events count what has been delivered: ticks by class, the
-	// comings and goings of processes, and other events; Breaks of those the ones
-	// that everybody is told of.
+	// Ticks, Churn and Events count what has been delivered: ticks by class, starts and ends of
+	// processes, and other events. Breaks counts those of the latter that all clients get.
 	Ticks                 [metric.NumClasses]uint64
 	Churn, Events, Breaks uint64
-	// Recent are the last events but comings and goings of processes, the latest
-	// last.
+	// Recent are the last events without starts and ends of processes, the latest last.
 	Recent []metric.Event
-	// Distrusted are the metrics that a witness contradicts.
+	// Distrusted are the metrics that another source contradicts.
 	Distrusted query.Distrusted
 
 	plan   *plan
-	blocks []*metric.Block // by place; nil where nothing was read since the boot
+	blocks []*metric.Block // by place; nil if nothing was read since the boot
 }
 
-// A plan says which metrics there are and where their values stand. It is
-// replaced when a recorder begins to read others.
+// A plan says which metrics there are and where their values are. It is replaced when a recorder
+// begins to read other metrics.
 type plan struct {
 	groups  []placed
 	metrics map[string]where
 	names   []string // of metrics, in order
 }
 
-// placed is a group with its class. A group that nothing is recorded of any more
-// leaves its place empty.
+// placed is a group with its class. The place of a group that is no longer recorded stays,
+// empty.
 type placed struct {
 	class  metric.Class
 	group  *metric.Group // nil: nothing
-	serial uint64        // grows: of two groups with the same metric the later one has it
+	serial uint64        // of two groups with the same metric, the later one has the higher serial
 }
 
-// where is the place of a metric's group, and its column.
+// where is the place of a metric's group, and the metric's column in it.
 type where struct{ place, column int }
 
 // A Reading is the last reading of a metric.
 type Reading struct {
 	Metric *metric.Desc
-	Class  metric.Class // that it was read with
+	Class  metric.Class // the class that it was read with
 	Block  *metric.Block
 	Column *metric.Column
 }
 
-// Age is how long ago the metric was read, by the wall clock now.
+// Age returns how long ago the metric was read; now is the wall clock.
 func (r *Reading) Age(now time.Time) time.Duration { return now.Sub(r.Block.At.Time()) }
 
-// Values are the instances of the reading with their values; one nil instance of
-// a metric without a domain.
+// Values yields the instances of the reading with their values; a single nil instance for a
+// metric without a domain.
 func (r *Reading) Values() iter.Seq2[*metric.Instance, metric.Value] {
 	return func(yield func(*metric.Instance, metric.Value) bool) {
 		for i, in := range r.Block.Rows {
@@ -80,7 +78,7 @@ func (r *Reading) Values() iter.Seq2[*metric.Instance, metric.Value] {
 	}
 }
 
-// Lookup is the last reading of the metric called name.
+// Lookup returns the last reading of the metric called name.
 func (s *State) Lookup(name string) (Reading, bool) {
 	w, ok := s.plan.metrics[name]
 	if !ok || s.blocks[w.place] == nil {
@@ -94,7 +92,7 @@ func (s *State) reading(w where) Reading {
 	return Reading{Metric: g.group.Metrics[w.column], Class: g.class, Block: b, Column: &b.Cols[w.column]}
 }
 
-// Readings are the last readings of all metrics, by name.
+// Readings yields the last readings of all metrics, by name.
 func (s *State) Readings() iter.Seq[Reading] {
 	return func(yield func(Reading) bool) {
 		for _, name := range s.plan.names {
@@ -105,12 +103,12 @@ func (s *State) Readings() iter.Seq[Reading] {
 	}
 }
 
-// Seldom is what is read so seldom that its age says nothing of how things stand.
+// Seldom is the interval above which a reading's age says nothing about whether it is current.
 const Seldom = 5 * time.Minute
 
-// Old reports whether a reading says no more how things stand: what is read every so
-// often has missed some readings, and what is read once or seldom belongs to a recording
-// that has ended. Nothing is old that is younger than atLeast.
+// Old reports whether a reading is no longer current. A metric that is read regularly has missed
+// some readings; one that is read once or seldom belongs to a recording that has ended. A
+// reading younger than atLeast is never old.
 func (s *State) Old(r *Reading, every, atLeast time.Duration, now time.Time) bool {
 	at := r.Block.At
 	if every <= 0 || every > Seldom {
@@ -119,8 +117,7 @@ func (s *State) Old(r *Reading, every, atLeast time.Duration, now time.Time) boo
 	return now.Sub(at.Time()) > max(3*every, atLeast)
 }
 
-// Distrust is why the value of an instance of a metric is not to be trusted, nil if
-// nothing says so.
+// Distrust returns why the value of an instance of a metric is not to be trusted; nil if it is.
 func (s *State) Distrust(d *metric.Desc, in *metric.Instance) *query.Distrust {
 	for _, one := range s.Distrusted {
 		if one.Concerns(s.Archive.Host.ID, d, in) {
@@ -130,8 +127,8 @@ func (s *State) Distrust(d *metric.Desc, in *metric.Instance) *query.Distrust {
 	return nil
 }
 
-// Why says why there is no reading of d: a description of the catalogue of the
-// host's platform, or one that was recorded.
+// Why returns why there is no reading of d, which is a description from the catalogue of the
+// host's platform, or a recorded one.
 func (s *State) Why(d *metric.Desc) string {
 	switch {
 	case d.Unsupported != "":
@@ -148,10 +145,10 @@ func (s *State) Why(d *metric.Desc) string {
 	return "it has not been recorded since the boot"
 }
 
-// Instances are the members of a domain, each that a last reading has a row for: those of
-// the class that is read most often first, in the order in which they were recorded, and
-// then those that only others know. What began or ended between two readings is in one of
-// them, and whoever is given its value wants to know whose it is.
+// Instances returns the members of a domain, all that have a row in a last reading: first those
+// of the class that is read most often, in the order in which they were recorded, then those
+// that only other classes have. An instance that began or ended between two readings is in only
+// one of them, and a client that gets its value needs its name.
 func (s *State) Instances(indom string) []*metric.Instance {
 	var of []int
 	for i, g := range s.plan.groups {
@@ -182,7 +179,7 @@ func (s *State) Instances(indom string) []*metric.Instance {
 	return rows
 }
 
-// Domains are the instance domains of which something was read, by name.
+// Domains returns the instance domains that have a reading, by name.
 func (s *State) Domains() []string {
 	all := make(map[string]bool)
 	for i, g := range s.plan.groups {
@@ -193,7 +190,7 @@ func (s *State) Domains() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// planOf makes the plan of groups.
+// planOf returns the plan of groups.
 func planOf(groups []placed) *plan {
 	p := &plan{groups: groups, metrics: make(map[string]where)}
 	for i, g := range groups {

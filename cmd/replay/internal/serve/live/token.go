@@ -8,15 +8,14 @@ import (
 	"tachograph/store/follow"
 )
 
-// A marker writes positions of a stream. Mostly no more than the clock of one
-// class has moved since the last one: then its advance is enough, which says by
-// how much it is ahead of the last one that was written in full.
+// A marker writes the positions of a stream. Mostly only the clock of one class has moved since
+// the last one. Then its advance is enough: how far it is ahead of the last position that was
+// written in full.
 type marker struct {
 	full, last follow.Position
 }
 
-// mark is p as a frame has it: a token, or an advance, or nothing if it is the
-// last one.
+// mark returns p for a frame: a token, or an advance, or neither if it is the same as the last.
 func (k *marker) mark(p follow.Position) (token string, advance uint64) {
 	one, n := 0, 0
 	for c := range p.Ticks {
@@ -38,8 +37,8 @@ func (k *marker) mark(p follow.Position) (token string, advance uint64) {
 	return p.String(), 0
 }
 
-// parseMark reads a position as a client puts it together: a token, and the last
-// advance of each class after a full stop.
+// parseMark parses a position that a client put together: a token, then, each after a full stop,
+// the last advance of each class.
 func parseMark(text string) (follow.Position, error) {
 	token, rest, more := strings.Cut(text, ".")
 	p, err := follow.ParsePosition(token)
@@ -49,7 +48,7 @@ func parseMark(text string) (follow.Position, error) {
 		n, bad := strconv.ParseUint(advance, 10, 63)
 		c := int(n & 7)
 		if bad != nil || p.Ticks[c] == 0 || n>>3 == 0 || c <= before || strconv.FormatUint(n, 10) != advance {
-			_, err = follow.ParsePosition("." + advance) // says that it is none
+			_, err = follow.ParsePosition("." + advance) // for its error, that it is not a position
 			return follow.Position{}, err
 		}
 		p.Ticks[c] += int64(n >> 3)
@@ -58,7 +57,7 @@ func parseMark(text string) (follow.Position, error) {
 	return p, err
 }
 
-// only is p with nothing of the classes that are not used.
+// only returns p without the classes that are not used.
 func only(p follow.Position, used [metric.NumClasses]bool) follow.Position {
 	for c := range p.Ticks {
 		if !used[c] {

@@ -11,20 +11,20 @@ import (
 	"tachograph/store/recent"
 )
 
-// A feed keeps the last minutes of what is recorded while somebody looks at it.
+// A feed keeps the last minutes of what is recorded while pages ask for it.
 type feed struct {
 	open   func() (live.Follower, error)
-	linger time.Duration // that it goes on when nobody does any more
+	linger time.Duration // how long it continues after the last request
 	keep   recent.Keep
 
 	mu      sync.Mutex
 	archive *recent.Archive // nil while it does not run
 	stop    func()          // ends it
 	used    time.Time
-	err     error // why nothing comes
+	err     error // why nothing is delivered
 }
 
-// use has the feed run for a while. It runs until ctx ends at the latest.
+// use keeps the feed running for a while. It runs until ctx ends at the latest.
 func (f *feed) use(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -37,7 +37,7 @@ func (f *feed) use(ctx context.Context) {
 	}
 }
 
-// with calls fn with what is kept; nobody adds to it meanwhile.
+// with calls fn with what is kept. Nothing is added to it meanwhile.
 func (f *feed) with(fn func(*recent.Archive) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,17 +50,17 @@ func (f *feed) with(fn func(*recent.Archive) error) error {
 	return fn(f.archive)
 }
 
-// How long to wait before what failed is tried again.
+// retry is how long to wait after a failure.
 const retry = 2 * time.Second
 
-// run follows, and tries again where that fails, until ctx ends.
+// run follows until ctx ends, and tries again after failures.
 func (f *feed) run(ctx context.Context) {
 	for {
 		err := f.follow(ctx)
 		f.mu.Lock()
 		ended := ctx.Err() != nil
 		if !ended {
-			// What comes next does not follow what was.
+			// There may be a gap before what comes next.
 			f.err, f.archive = err, recent.New(f.keep)
 		}
 		f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// watch ends the feed when nobody has used it for a while.
+// watch ends the feed when it has not been used for a while.
 func (f *feed) watch(ctx context.Context) {
 	look := time.NewTicker(max(f.linger/4, time.Millisecond))
 	defer look.Stop()
@@ -85,7 +85,7 @@ func (f *feed) watch(ctx context.Context) {
 		}
 		f.mu.Lock()
 		if ctx.Err() != nil || time.Since(f.used) > f.linger {
-			f.stop() // with the lock held: who uses it next begins anew
+			f.stop() // with the lock held, so that the next user starts anew
 			f.archive, f.err = nil, nil
 			f.mu.Unlock()
 			return
@@ -116,8 +116,8 @@ func (f *feed) follow(ctx context.Context) error {
 	}
 }
 
-// reach is the span of what is kept: from where on nothing is missing, and the last
-// reading; ok is false if there is none.
+// reach returns the span of what is kept: from where on nothing is missing, to the last reading;
+// ok is false if there is none.
 func reach(a *recent.Archive) (from, to int64, ok bool) {
 	for _, c := range []metric.Class{metric.Fast, metric.Process, metric.Polled} {
 		if _, _, last, any := a.Last(c); any {

@@ -20,31 +20,30 @@ import (
 	"tachograph/store/recent"
 )
 
-// Window is what a page asks to be shown.
+// Window is the window that a page asks for.
 type Window struct {
-	// Host is the name or the ID of the host; it may be empty where there is one.
+	// Host is the name or ID of the host; it may be empty if there is only one.
 	Host string
-	// From, To and At are times as people type them. Without any of them it is what
-	// has been recorded last.
+	// From, To and At are times as people type them. If all are empty, the window is the last
+	// that was recorded.
 	From, To, At string
-	// Last is then for how long.
+	// Last is how long the window is then.
 	Last time.Duration
 }
 
-// More is what a page asks for that shows what is being recorded.
+// More is a page's request for what was recorded since it was loaded.
 type More struct {
 	Host     string // its ID
-	From, To int64  // wall clock; To is 0 for all there is
-	Step     int64  // how long a column of the page is
-	Since    int64  // where what the page has ends
+	From, To int64  // wall clock; To 0: up to the present
+	Step     int64  // how long a column of the page lasts
+	Since    int64  // where the page's data ends
 }
 
-// ErrLongAgo is that so much has come since that a page does better to ask for its
-// window anew.
+// ErrLongAgo says that so much was recorded since that the page should ask for its window anew.
 var ErrLongAgo = errors.New("much has been recorded since: ask for the window anew")
 
-// Check tells what can be made of a recording that ends at an instant: nothing is new,
-// or there is too much.
+// Check reports, for a recording that ends at end, whether there is nothing new. It returns
+// ErrLongAgo if there is too much.
 func (m More) Check(end int64) (nothing bool, err error) {
 	if end <= m.Since {
 		return true, nil
@@ -57,40 +56,37 @@ func (m More) Check(end int64) (nothing bool, err error) {
 
 // Options say what is served.
 type Options struct {
-	// Shell is the page without data, Policy the content security policy that
-	// belongs to it.
+	// Shell is the page without data, and Policy its content security policy.
 	Shell  []byte
 	Policy string
 	Window func(ctx context.Context, w Window) ([]byte, error)
-	// More makes the columns of a page that have come since: of what is given to
-	// it, or, where that is nil, out of the archives, and nothing where there is
-	// nothing new.
+	// More makes the columns that are new for a page, from the given archive or, if that is nil,
+	// from the archives; it returns nothing if nothing is new.
 	More func(ctx context.Context, a query.Archive, m More) ([]byte, error)
 	// Follow opens a follower at the present end.
 	Follow func() (live.Follower, error)
-	// Stopping ends what goes on by itself.
+	// Stopping ends the work in the background.
 	Stopping context.Context
 	Limits   Limits
 }
 
-// Limits keep pages from taking the machine.
+// Limits keep pages from overloading the machine.
 type Limits struct {
-	// AtOnce is how many windows are read at a time, each of which may take 150 MB;
-	// Waiting is how many may wait.
+	// AtOnce is how many windows are read at a time, each of which may take 150 MB; Waiting is
+	// how many may wait.
 	AtOnce, Waiting int
-	// Longest is how long one may take.
+	// Longest is how long reading a window may take.
 	Longest time.Duration
-	// Kept is how many bytes of answers are kept for others who ask the same.
+	// Kept is how many bytes of answers are kept for pages that ask for the same.
 	Kept int
-	// Linger is for how long what is recorded is followed when nobody looks any
-	// more.
+	// Linger is how long the recording is followed after the last page has gone.
 	Linger time.Duration
 }
 
-// DefaultLimits are those of a server of which nothing else is said.
+// DefaultLimits are the limits of a server that sets no others.
 var DefaultLimits = Limits{AtOnce: 1, Waiting: 32, Longest: time.Minute, Kept: 16 << 20, Linger: time.Minute}
 
-// A Server serves the page.
+// A Server serves the page and its data.
 type Server struct {
 	opt     Options
 	windows *shelf
@@ -98,34 +94,34 @@ type Server struct {
 	feed    *feed
 }
 
-// How much of what was recorded last is kept in memory: as far back as what comes
-// may still change columns that a page has, which leaves out the first fifteen seconds
-// of what it gets, and the reading before that.
+// kept is how much of the recent past is kept in memory. New data may still change columns that
+// a page has: a page leaves out the first fifteen seconds of what it gets, and needs the reading
+// before that.
 const (
 	kept    = 6 * time.Minute
 	overlap = 45 * time.Second
 	before  = 15 * time.Second
 )
 
-// mostColumns is how many columns may have come since; a page that was away for
-// longer asks for its window anew.
+// mostColumns is how many columns a page may be behind; a page that was away longer asks for its
+// window anew.
 const mostColumns = 2000
 
-// New is a server of the page.
+// New returns a Server.
 func New(opt Options) *Server {
 	l := opt.Limits
 	return &Server{opt: opt,
-		// One that took long to read is not soon read again.
+		// A window that took long to read is kept longer.
 		windows: &shelf{longest: l.Longest, most: l.Kept, turns: listen.NewTurns(l.AtOnce, l.Waiting),
 			hold: func(took time.Duration) time.Duration { return min(max(10*time.Second, 50*took), 2*time.Minute) }},
-		// What has come since is read soon, and does not wait for windows of the past.
+		// News are read again soon, and do not wait for windows of the past.
 		news: &shelf{longest: l.Longest, most: l.Kept / 4, turns: listen.NewTurns(1, l.Waiting),
 			hold: func(time.Duration) time.Duration { return 30 * time.Second }},
 		feed: &feed{open: opt.Follow, linger: l.Linger, keep: recent.Keep{Ticks: 3, For: kept}},
 	}
 }
 
-// Shell is the page itself. It holds nothing of what was recorded.
+// Shell returns the handler of the page itself, which holds nothing that was recorded.
 func (s *Server) Shell() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -139,7 +135,7 @@ func (s *Server) Shell() http.Handler {
 	})
 }
 
-// harden says what browsers are not to do with an answer.
+// harden forbids browsers some uses of an answer.
 func harden(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
@@ -150,8 +146,8 @@ func harden(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// ServeHTTP answers the page: what a window shows, or, where since says what it has,
-// what has come since.
+// ServeHTTP answers the page: with a window or, if the query has since, with what was recorded
+// since then.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	harden(w.Header())
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -203,7 +199,7 @@ func (s *Server) answer(r *http.Request) ([]byte, error) {
 	return s.windows.get(r.Context(), fmt.Sprintf("%q", win), func(ctx context.Context) ([]byte, error) { return s.opt.Window(ctx, win) })
 }
 
-// more is what has come since an instant, in columns of step nanoseconds.
+// more returns what was recorded since an instant, in columns of step nanoseconds.
 func (s *Server) more(ctx context.Context, host, since, step string) ([]byte, error) {
 	at, err := strconv.ParseInt(since, 10, 64)
 	if err != nil || at <= 0 {
@@ -247,7 +243,7 @@ func (s *Server) more(ctx context.Context, host, since, step string) ([]byte, er
 
 func mod(a, b int64) int64 { return ((a % b) + b) % b }
 
-// refuse tells the page in a sentence why it gets nothing.
+// refuse answers the page with a sentence that says why it gets nothing.
 func refuse(w http.ResponseWriter, err error) {
 	text, code := err.Error(), http.StatusInternalServerError
 	var told *connect.Error

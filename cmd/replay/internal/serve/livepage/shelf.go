@@ -10,29 +10,29 @@ import (
 	"tachograph/cmd/replay/internal/serve/status"
 )
 
-// A shelf keeps what was made, for a while, and has it made once for all who ask at
-// the same time.
+// A shelf keeps answers for a while, and makes each once for all clients that ask for it at the
+// same time.
 type shelf struct {
-	longest time.Duration // that making may take
+	longest time.Duration // how long making an answer may take
 	hold    func(took time.Duration) time.Duration
-	most    int // bytes that are kept
+	most    int // bytes that are kept at most
 	turns   *listen.Turns
 
 	mu    sync.Mutex
 	items map[string]*item
 }
 
-// item is something that is made, or was.
+// item is an answer that is being made, or was made.
 type item struct {
 	done  chan struct{} // closed when it is made
-	users int           // who waits for it
+	users int           // how many clients wait for it
 	stop  context.CancelFunc
 	body  []byte
 	err   error
-	until time.Time // it is good
+	until time.Time // how long it is kept
 }
 
-// get returns what is kept under a key, or has it made.
+// get returns the answer for a key from the shelf, or makes it.
 func (s *shelf) get(ctx context.Context, key string, make func(context.Context) ([]byte, error)) ([]byte, error) {
 	s.mu.Lock()
 	it := s.items[key]
@@ -49,7 +49,7 @@ func (s *shelf) get(ctx context.Context, key string, make func(context.Context) 
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if it.users--; it.users == 0 && !isClosed(it.done) {
-			it.stop() // Nobody wants it any more.
+			it.stop() // No client waits for it any more.
 			if s.items[key] == it {
 				delete(s.items, key)
 			}
@@ -63,7 +63,7 @@ func (s *shelf) get(ctx context.Context, key string, make func(context.Context) 
 	}
 }
 
-// begin has something made; s.mu is held.
+// begin starts making an answer; s.mu is held.
 func (s *shelf) begin(key string, who *listen.Who, make func(context.Context) ([]byte, error)) *item {
 	ctx, stop := context.WithTimeoutCause(context.Background(), s.longest, errTooLong)
 	it := &item{done: newDone(), stop: stop}
@@ -102,14 +102,14 @@ func (s *shelf) begin(key string, who *listen.Who, make func(context.Context) ([
 
 func newDone() chan struct{} { return make(chan struct{}) }
 
-// errTooLong is that a window took too long to read.
+// errTooLong says that a window took too long to read.
 var errTooLong = errors.New("this window takes too long to read: choose a shorter one")
 
-// errBroken is a panic of what makes an answer.
+// errBroken says that making an answer panicked.
 var errBroken = errors.New("this program failed at this window, which is a mistake of the program; please report it")
 
-// made contains what makes: the archive may be a stranger's, and no other page is to
-// suffer from it.
+// made calls make and recovers from its panics: the archive may be of unknown origin, and must
+// not harm other pages.
 func made(ctx context.Context, make func(context.Context) ([]byte, error)) (body []byte, err error) {
 	defer func() {
 		if recover() != nil {
@@ -119,8 +119,7 @@ func made(ctx context.Context, make func(context.Context) ([]byte, error)) (body
 	return make(ctx)
 }
 
-// tidy lets go of what is not good any more, and of the oldest if there is too much;
-// s.mu is held.
+// tidy removes expired answers, and the oldest if there are too many; s.mu is held.
 func (s *shelf) tidy() {
 	now, kept := time.Now(), 0
 	for key, it := range s.items {

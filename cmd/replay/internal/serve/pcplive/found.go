@@ -13,27 +13,27 @@ import (
 	"tachograph/store/archive"
 )
 
-// found is what there is to ask for. It does not change, but for what is made of it.
+// found is the list of metrics. It does not change, except for what is derived from it.
 type found struct {
 	*pcpserve.Catalog
 	of     *selection.Catalogue
-	info   *archive.Info // of what is recorded now
+	info   *archive.Info // the archive that is recorded now
 	byName map[string]*metric.Desc
-	own    *metric.Block // what the server says itself, in pmcd's place
+	own    *metric.Block // the values that the server provides itself, in place of pmcd
 
 	mu sync.Mutex
-	// groups are the recorder's, with the catalogue's descriptions in them; formulas
-	// those of computed metrics, which are groups of their own.
+	// groups maps the recorder's groups to groups with the catalogue's descriptions; formulas
+	// has the groups of computed metrics, each of which has its own.
 	groups   map[*metric.Group]*metric.Group
 	formulas map[*metric.Desc]*metric.Group
 }
 
-// mostGroups is far more than any recorder needs; a stranger's archive may have a new
+// mostGroups is far more than any recorder needs; an archive of unknown origin may have a new
 // group at each tick.
 const mostGroups = 2000
 
-// find is what is known, with the descriptions and the catalogue of before where these
-// say the same, so that nobody is told of a change that is none.
+// find returns the metrics of known. It reuses the descriptions and the catalogue of before if
+// they are the same, so that clients are not informed of a change that is none.
 func find(before *found, known *catalogue.Known, version string) *found {
 	if before != nil && before.of == known.Catalogue {
 		return before
@@ -45,13 +45,13 @@ func find(before *found, known *catalogue.Known, version string) *found {
 	}
 	chosen, err := known.Choose(nil, false)
 	if err != nil {
-		return before // which nothing chosen never is
+		return before // choosing nothing never fails
 	}
 	f.Host, f.Labels = known.Info.Host, labels(known.Info)
 	f.own = own(known.Info, version)
 	for _, d := range slices.Concat(f.own.Group.Metrics, chosen.Metrics) {
 		if f.byName[d.Name] != nil {
-			continue // an import from PCP has what its pmcd said
+			continue // an import from PCP has what its pmcd provided
 		}
 		if before != nil {
 			if old := before.byName[d.Name]; old != nil && *old == *d {
@@ -73,7 +73,7 @@ func (f *found) forget() {
 	f.groups, f.formulas = make(map[*metric.Group]*metric.Group), make(map[*metric.Desc]*metric.Group)
 }
 
-// group is a recorder's group with the catalogue's descriptions.
+// group returns a recorder's group with the catalogue's descriptions.
 func (f *found) group(g *metric.Group) *metric.Group {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,8 +88,8 @@ func (f *found) group(g *metric.Group) *metric.Group {
 	return n
 }
 
-// every is how often a class is read: as the archive says now, which a recorder that
-// was given another configuration has changed since it was begun.
+// every returns how often a class is read. If the archive was begun with another configuration
+// than the recorder has now, its present interval counts.
 func (f *found) every(s *live.State, c metric.Class) time.Duration {
 	if c >= metric.NumClasses {
 		return 0
@@ -100,8 +100,8 @@ func (f *found) every(s *live.State, c metric.Class) time.Duration {
 	return s.Archive.Intervals[c]
 }
 
-// computed is a reading of a computed metric as its description has it: what is computed
-// is in floating point.
+// computed returns a reading of a computed metric in its description's type and units: computed
+// values are floating point.
 func (f *found) computed(d *metric.Desc, r *live.Reading) *metric.Block {
 	if r.Metric.Indom != d.Indom || r.Metric.Type != metric.F64 {
 		return nil

@@ -12,31 +12,31 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Hub tells how things stand, and when that is otherwise: a *live.Hub.
+// A Hub returns the present state and waits for the next: a *live.Hub.
 type Hub interface {
 	Now(context.Context) (*live.State, error)
 	Next(context.Context, *live.State) (*live.State, error)
 }
 
-// Options say what a Machine is made of.
+// Options are the parts of a Machine.
 type Options struct {
 	Hub Hub
-	// Known is what archives say of themselves: a catalogue.Keeper's.
+	// Known returns what archives say about themselves: see catalogue.Keeper.
 	Known func() (*catalogue.Known, error)
-	// Clock is what time it is; nil: time.Now.
+	// Clock returns the time; nil: time.Now.
 	Clock func() time.Time
-	// Version is the program's.
+	// Version is the version of this program.
 	Version string
 }
 
-// A Machine is a followed archive as pcpserve.Metrics.
+// A Machine serves a followed archive as pcpserve.Metrics.
 type Machine struct {
 	opt Options
 
 	mu      sync.Mutex
 	found   *found        // nil: nothing is known yet
-	looked  time.Time     // when it was looked
-	looking chan struct{} // closed when the look that goes on is over; nil: none does
+	looked  time.Time     // when the last look began
+	looking chan struct{} // closed when the present look is over; nil: none
 	doubted bool          // what is recorded is not what was found
 	old     [metric.NumClasses]bool
 }
@@ -50,15 +50,15 @@ func New(opt Options) *Machine {
 }
 
 const (
-	// fresh is for how long it is not looked again what there is: it takes as much as
-	// following for some seconds does. Where there is doubt it is sooner.
+	// fresh is how long the list of metrics is valid: a look costs as much as some seconds of
+	// following. If it is in doubt, it is valid for doubts only.
 	fresh  = time.Minute
 	doubts = 5 * time.Second
-	// patience is how long who asks first waits for it.
+	// patience is how long the first client waits for a list.
 	patience = 2 * time.Second
 )
 
-// Catalog is what there is. Nobody but who asks first waits for that.
+// Catalog returns the list of metrics. Only the first client waits for it.
 func (m *Machine) Catalog() *pcpserve.Catalog {
 	m.mu.Lock()
 	holds := fresh
@@ -86,10 +86,10 @@ func (m *Machine) Catalog() *pcpserve.Catalog {
 	return have.Catalog
 }
 
-// nothing is what there is where nothing can be read.
+// nothing is the list if nothing can be read.
 var nothing pcpserve.Catalog
 
-// look looks what there is now. Of what cannot be read it is known what there was.
+// look reads the list of metrics. If that fails, the previous list stays.
 func (m *Machine) look(done chan struct{}) {
 	m.mu.Lock()
 	before := m.found
@@ -105,8 +105,8 @@ func (m *Machine) look(done chan struct{}) {
 	close(done)
 }
 
-// doubt notes which classes are old and which are not, of those that were asked for. That
-// one has become old may be because the recorder was told to read it more seldom.
+// doubt notes which of the requested classes are old. A class may have become old because the
+// recorder was configured to read it less often.
 func (m *Machine) doubt(f *found, state *live.State, asked, old *[metric.NumClasses]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,14 +121,14 @@ func (m *Machine) doubt(f *found, state *live.State, asked, old *[metric.NumClas
 	}
 }
 
-// Fetch is how things stand.
+// Fetch returns the present values.
 func (m *Machine) Fetch(ctx context.Context, want []*metric.Desc) (*pcpserve.View, error) {
 	m.mu.Lock()
 	found := m.found
 	m.mu.Unlock()
 	v := &pcpserve.View{At: metric.Stamp{Wall: m.opt.Clock().UnixNano()}, Missing: make(map[*metric.Desc]metric.Reason)}
 	if found == nil {
-		return v, nil // there is nothing that could be wanted
+		return v, nil // no metric is known that could be wanted
 	}
 	v.Blocks = append(v.Blocks, found.own)
 	state, err := m.opt.Hub.Now(ctx)
@@ -141,7 +141,7 @@ func (m *Machine) Fetch(ctx context.Context, want []*metric.Desc) (*pcpserve.Vie
 	case err != nil || state.Archive == nil:
 		for _, d := range want {
 			if !found.isOwn(d) {
-				v.Missing[d] = metric.TimedOut // it is tried again
+				v.Missing[d] = metric.TimedOut // the client tries again
 			}
 		}
 		return v, nil
@@ -179,8 +179,8 @@ func (m *Machine) Fetch(ctx context.Context, want []*metric.Desc) (*pcpserve.Vie
 	return v, nil
 }
 
-// await waits for a reading that is due. Who asks once a second is otherwise given the
-// same reading twice, and then two at a time, if he asks just when it is read.
+// await waits for a reading that is due. Without it, a client that asks once a second, just when
+// values are read, would get one reading twice and then skip one.
 func (m *Machine) await(ctx context.Context, f *found, state *live.State, want []*metric.Desc) *live.State {
 	var cancel context.CancelFunc
 	for {
@@ -200,14 +200,14 @@ func (m *Machine) await(ctx context.Context, f *found, state *live.State, want [
 	}
 }
 
-// How long before a reading it is due, and how long after it would have been it is waited
-// for: who records takes its time, and what does not come at all keeps nobody waiting.
+// early is how long before a reading a fetch waits for it, and late how long after it was due:
+// the recorder takes its time, and a reading that never comes delays no client.
 const (
 	early = 20 * time.Millisecond
 	late  = 200 * time.Millisecond
 )
 
-// due is how long to wait for what is about to be read; 0 if nothing is.
+// due returns how long to wait for a reading that is about to come; 0 if none is.
 func (m *Machine) due(f *found, state *live.State, want []*metric.Desc) (wait time.Duration) {
 	var seen [metric.NumClasses]bool
 	now := m.opt.Clock()
@@ -229,10 +229,10 @@ func (m *Machine) due(f *found, state *live.State, want []*metric.Desc) (wait ti
 	return wait
 }
 
-// atLeast is the age below which nothing is old.
+// atLeast is the age below which no reading counts as old.
 const atLeast = 5 * time.Second
 
-// Instances are those that a domain had when it was read last. Where that is too long ago
+// Instances returns the instances that a domain had in its last reading. If that is too old,
 // nothing is known.
 func (m *Machine) Instances(ctx context.Context, indom string) ([]*metric.Instance, error) {
 	state, err := m.opt.Hub.Now(ctx)

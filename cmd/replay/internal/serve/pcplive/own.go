@@ -11,7 +11,7 @@ import (
 	"tachograph/store/archive"
 )
 
-// converted is a number that was computed as a value of another type.
+// converted returns a computed number as a value of another type.
 func converted(v metric.Value, t metric.Type, factor float64) metric.Value {
 	if v.Miss != metric.Present {
 		return metric.Value{Type: t, Miss: v.Miss}
@@ -28,17 +28,17 @@ func converted(v metric.Value, t metric.Type, factor float64) metric.Value {
 	return metric.Value{Type: t, Bits: uint64(int64(x))}
 }
 
-// own is what the server says in pmcd's place.
+// own returns the values that the server provides in place of pmcd.
 func own(in *archive.Info, version string) *metric.Block {
 	return pcpserve.Own(visible.Text(in.Host.Name), in.TimeZone, in.To, version)
 }
 
-// isOwn reports whether the server says the value of d itself.
+// isOwn reports whether the server provides the value of d itself.
 func (f *found) isOwn(d *metric.Desc) bool {
 	return f.own != nil && slices.Contains(f.own.Group.Metrics, d)
 }
 
-// labels say of the recording what its host does not.
+// labels returns labels of the recording that the host does not have.
 func labels(in *archive.Info) (list []metric.Label) {
 	for _, l := range []metric.Label{{Name: pcp.SaysBoot, Value: in.BootID}, {Name: pcp.SaysZone, Value: in.TimeZone}, {Name: pcp.SaysRecorder, Value: in.Recorder}} {
 		if l.Value != "" {

@@ -26,14 +26,14 @@ type page struct {
 	body    bytes.Buffer
 	samples int
 	line    []byte
-	// seen are the series of a family, so that no two are the same.
+	// seen are the written series of a family, so that none is written twice.
 	seen map[string]bool
-	// written are the names that have been, a stranger's archive may have two
-	// metrics that come to one.
+	// written are the families written so far: in an archive of unknown origin two metrics may
+	// have the same family name.
 	written map[string]bool
 }
 
-// family is one with what its sources have.
+// family is a family with its sources.
 type family struct {
 	naming.Family
 	own bool
@@ -63,7 +63,7 @@ func (p *page) write() error {
 	return nil
 }
 
-// about tells of the recording itself, whatever is selected.
+// about writes the families about the recording itself, whatever is selected.
 func (p *page) about() {
 	if a := p.state.Archive; a != nil {
 		f := naming.Family{Name: naming.Prefix + "host_info", Type: naming.Info, Help: "The machine and its recording."}
@@ -93,7 +93,7 @@ func (p *page) about() {
 	}
 }
 
-// distrusted tells which metrics a witness contradicts, since when and why.
+// distrusted writes which metrics another source contradicts, since when and why.
 func (p *page) distrusted() {
 	f := naming.Family{Name: naming.Prefix + "distrusted_since_seconds", Type: naming.Gauge, Unit: "seconds",
 		Help: "Since when the values of a metric, or those whose names begin so, are contradicted by another source."}
@@ -109,7 +109,7 @@ func (p *page) distrusted() {
 	}
 }
 
-// atLeast is the age below which no reading is old: Prometheus asks seldom.
+// atLeast is the age below which no reading counts as old, because Prometheus asks seldom.
 const atLeast = time.Minute
 
 // family writes the series of a family, if there are any.
@@ -174,7 +174,7 @@ func (p *page) family(f *family) error {
 	return nil
 }
 
-// numbered are the values of a reading by row.
+// numbered yields the values of a reading by row.
 func numbered(r *live.Reading) func(func(int, metric.Value) bool) {
 	return func(yield func(int, metric.Value) bool) {
 		for i := range r.Block.Rows {
@@ -185,7 +185,7 @@ func numbered(r *live.Reading) func(func(int, metric.Value) bool) {
 	}
 }
 
-// number is the value of a metric without instances.
+// number returns the value of a metric without instances.
 func (p *page) number(name string) (float64, bool) {
 	r, ok := p.state.Lookup(name)
 	if !ok || len(r.Block.Rows) != 1 {
@@ -195,7 +195,7 @@ func (p *page) number(name string) (float64, bool) {
 	return naming.Number(v), v.Miss == metric.Present && v.Type != metric.String
 }
 
-// texts are labels with what metrics say.
+// texts returns labels with the texts of metrics as their values.
 func (p *page) texts(of []naming.Label) []naming.Label {
 	labels := make([]naming.Label, 0, len(of))
 	for _, l := range of {
@@ -208,14 +208,14 @@ func (p *page) texts(of []naming.Label) []naming.Label {
 	return labels
 }
 
-// head begins a family.
+// head writes the head of a family.
 func (p *page) head(f *naming.Family) {
 	p.line = f.AppendHead(p.line[:0], p.format == openMetrics)
 	p.body.Write(p.line)
 }
 
-// once writes a sample. Instances that are called alike are told apart by what
-// makes them others.
+// once writes a sample. If an earlier sample has the same labels, it adds the key of the
+// instance.
 func (p *page) once(name string, labels []naming.Label, in *metric.Instance, x float64, at metric.Stamp) {
 	p.line = naming.AppendLabels(p.line[:0], labels)
 	if p.seen[string(p.line)] {

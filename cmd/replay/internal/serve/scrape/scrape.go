@@ -17,7 +17,7 @@ import (
 	"tachograph/cmd/replay/internal/serve/live"
 )
 
-// Present tells how things stand: a Hub's Now.
+// Present returns the present state: a Hub's Now.
 type Present func(context.Context) (*live.State, error)
 
 // Options say what a Handler serves.
@@ -79,7 +79,7 @@ func Handler(opt Options) http.Handler {
 	})
 }
 
-// answer sends a page, compressed where that is asked for.
+// answer sends a page, compressed if the client accepts that.
 func answer(w http.ResponseWriter, r *http.Request, format format, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", contentTypes[format])
@@ -109,7 +109,7 @@ func takesGzip(accept string) bool {
 	return false
 }
 
-// format is one of the two.
+// format is one of the two text formats.
 type format uint8
 
 const (
@@ -119,8 +119,7 @@ const (
 
 var contentTypes = [...]string{"text/plain; version=0.0.4; charset=utf-8", "application/openmetrics-text; version=1.0.0; charset=utf-8"}
 
-// negotiated is the format that is liked best; OpenMetrics where it is liked as
-// well as any.
+// negotiated returns the format that the client prefers; OpenMetrics if it likes both equally.
 func negotiated(accept []string) format {
 	best, chosen := 0.0, plainText
 	for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
@@ -144,7 +143,7 @@ func negotiated(accept []string) format {
 	return chosen
 }
 
-// weight is the q of a part of an Accept header, 1 where there is none.
+// weight returns the q of a part of an Accept header, 1 if there is none.
 func weight(parameters string) float64 {
 	text := parameter(parameters, "q")
 	if text == "" {
@@ -168,7 +167,7 @@ func parameter(parameters, name string) string {
 
 var errMany = errors.New("too many series: ask for fewer families with name[], or leave out collect[]=process")
 
-// tooLong refuses what no name is.
+// tooLong returns the error for a text too long to be a name.
 func tooLong(s string) error {
 	return fmt.Errorf("a name of %d bytes is too long", len(s))
 }

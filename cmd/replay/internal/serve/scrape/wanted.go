@@ -11,7 +11,7 @@ import (
 	"tachograph/cmd/replay/internal/naming"
 )
 
-// wanted says which families are asked for.
+// wanted says which families the client wants.
 type wanted struct {
 	names      []string // globs
 	collectors []string
@@ -24,7 +24,7 @@ const (
 	mostNames = 500
 )
 
-// parseWanted reads name[], collect[] and timestamps.
+// parseWanted parses name[], collect[] and timestamps.
 func parseWanted(query string) (*wanted, error) {
 	if len(query) > mostQuery {
 		return nil, fmt.Errorf("a query of %d bytes is too long", len(query))
@@ -71,9 +71,9 @@ func parseWanted(query string) (*wanted, error) {
 	return w, nil
 }
 
-// wants reports whether a family is asked for; own says that it is one of ours,
-// each that it has a series for each process. Those are told only if their
-// collector or their name is given.
+// wants reports whether the client wants a family; own means a family of ours, each a family
+// with a series for each process. A family of the latter kind is served only if the query gives
+// its collector or its name.
 func (w *wanted) wants(f *naming.Family, own, each bool) bool {
 	if len(w.names) == 0 && len(w.collectors) == 0 {
 		return !each
