@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// Traverse are the full names of all metrics at and below a name; "" for all.
+// Traverse returns the full names of all metrics at and below a name; "" for all.
 func (c *Client) Traverse(name string) ([]string, error) {
 	a, err := ask[*pdu.Names](c, &pdu.Traverse{Name: name})
 	if err != nil {
@@ -17,7 +17,7 @@ func (c *Client) Traverse(name string) ([]string, error) {
 	return a.Names, nil
 }
 
-// Children are the names directly below a name, and which of them have others below.
+// Children returns the names directly below a name, and which of them have others below.
 func (c *Client) Children(name string) (names []string, branches []bool, err error) {
 	a, err := ask[*pdu.Names](c, &pdu.Children{Name: name, Statuses: true})
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *Client) Children(name string) (names []string, branches []bool, err err
 	return a.Names, a.Branches, nil
 }
 
-// IDs are the numbers of metrics; pcp.Null for those that are not known.
+// IDs returns the numbers of metrics; pcp.Null for unknown ones.
 func (c *Client) IDs(names ...string) ([]metric.PMID, error) {
 	a, err := ask[*pdu.IDs](c, &pdu.Names{Names: names})
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *Client) IDs(names ...string) ([]metric.PMID, error) {
 	return a.PMIDs, nil
 }
 
-// Names are the names of a metric.
+// Names returns the names of a metric.
 func (c *Client) Names(id metric.PMID) ([]string, error) {
 	a, err := ask[*pdu.Names](c, &pdu.IDs{PMIDs: []metric.PMID{id}})
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Client) Names(id metric.PMID) ([]string, error) {
 	return a.Names, nil
 }
 
-// Desc is what a metric is.
+// Desc returns the description of a metric.
 func (c *Client) Desc(id metric.PMID) (*pdu.Desc, error) {
 	a, err := ask[*pdu.Desc](c, &pdu.DescReq{PMID: id})
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Client) Desc(id metric.PMID) (*pdu.Desc, error) {
 	return a, nil
 }
 
-// Descs is what many metrics are, asked for at once.
+// Descs returns the descriptions of many metrics, in one request.
 func (c *Client) Descs(ids ...metric.PMID) ([]pdu.Desc, error) {
 	a, err := ask[*pdu.Descs](c, &pdu.DescIDs{PMIDs: ids})
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Client) Descs(ids ...metric.PMID) ([]pdu.Desc, error) {
 	return a.List, nil
 }
 
-// Instances are those of an instance domain.
+// Instances returns the instances of an instance domain.
 func (c *Client) Instances(indom uint32) ([]pdu.Instance, error) {
 	return c.instances(&pdu.InstanceReq{InDom: indom, Instance: pcp.Null})
 }
@@ -95,7 +95,7 @@ func (c *Client) instances(m *pdu.InstanceReq) ([]pdu.Instance, error) {
 	return a.List, nil
 }
 
-// InstanceName is the name of an instance.
+// InstanceName returns the name of an instance.
 func (c *Client) InstanceName(indom, id uint32) (string, error) {
 	list, err := c.instances(&pdu.InstanceReq{InDom: indom, Instance: id})
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *Client) InstanceName(indom, id uint32) (string, error) {
 	return list[0].Name, nil
 }
 
-// InstanceID is the number of the instance of a name.
+// InstanceID returns the number of the instance with a name.
 func (c *Client) InstanceID(indom uint32, name string) (uint32, error) {
 	list, err := c.instances(&pdu.InstanceReq{InDom: indom, Instance: pcp.Null, Name: name})
 	if err != nil {
@@ -119,7 +119,8 @@ func (c *Client) InstanceID(indom uint32, name string) (uint32, error) {
 	return list[0].ID, nil
 }
 
-// Text is a help text: what is of pdu's Text constants, ident is what it is of.
+// Text returns a help text: what is one of pdu's Text constants, ident a metric or an instance
+// domain.
 func (c *Client) Text(ident, what uint32) (string, error) {
 	a, err := ask[*pdu.Text](c, &pdu.TextReq{Ident: ident, Type: what})
 	if err != nil {
@@ -131,8 +132,8 @@ func (c *Client) Text(ident, what uint32) (string, error) {
 	return a.Text, nil
 }
 
-// Labels are the labels of a kind (of pcp's Label constants) that ident has, one set for
-// each instance where that is the kind.
+// Labels returns the labels that ident has at one level; kind is one of pcp's Label constants.
+// For labels of instances there is a set for each instance.
 func (c *Client) Labels(ident, kind uint32) (map[uint32][]metric.Label, error) {
 	a, err := ask[*pdu.Labels](c, &pdu.LabelReq{Ident: ident, Type: kind})
 	if err != nil {
@@ -166,8 +167,8 @@ func (c *Client) Labels(ident, kind uint32) (map[uint32][]metric.Label, error) {
 	return sets, nil
 }
 
-// Want says which instances are wanted from now on, of one instance domain: only these;
-// of all others all. Without instances it is all of everything again.
+// Want selects the instances of one instance domain for all further fetches: only ids. Other
+// domains have all instances. Without ids, all instances of all domains are selected again.
 func (c *Client) Want(indom uint32, ids ...uint32) error {
 	m := &pdu.Profile{Context: c.Context}
 	if len(ids) > 0 {
@@ -176,8 +177,8 @@ func (c *Client) Want(indom uint32, ids ...uint32) error {
 	return c.Send(m)
 }
 
-// Fetch is the values of metrics, in order. To an agent it is what pmcd asks: without
-// nanoseconds.
+// Fetch returns the values of metrics, in order. From an agent it asks for them as pmcd does:
+// without nanoseconds.
 func (c *Client) Fetch(ids ...metric.PMID) (*pdu.Result, error) {
 	m := &pdu.Fetch{Context: c.Context, PMIDs: ids, Highres: !c.pmcd && c.Features&pdu.FeatureHighres != 0}
 	a, err := ask[*pdu.Result](c, m)
@@ -201,7 +202,7 @@ func (c *Client) Fetch(ids ...metric.PMID) (*pdu.Result, error) {
 	return a, nil
 }
 
-// Store sets a value; nil is success.
+// Store sets a value.
 func (c *Client) Store(s pdu.Set) error {
 	a, err := c.Ask(&pdu.Result{Sets: []pdu.Set{s}})
 	if e, ok := a.(*pdu.Error); ok && e.Code == 0 {

@@ -17,23 +17,23 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// Timeout is how long an answer may take: longer than pmcd waits for one, for a machine
-// that runs tests may be busy.
+// Timeout is how long an answer may take: longer than pmcd waits for one, because a machine that
+// runs tests may be busy.
 const Timeout = 30 * time.Second
 
 // maxAnswer is how long an answer may be.
 const maxAnswer = 64 << 20
 
-// Client is one end of a connection. It asks one thing after another.
+// Client is one end of a connection. It sends one request at a time.
 type Client struct {
-	// Context is the number of the context that asks: agents keep what they were told of
-	// a client, its profile and its attributes, by it.
+	// Context is the number of the context that asks: agents keep what they know about a client,
+	// its profile and its attributes, under it.
 	Context int32
-	// Timeout is how long this one waits for an answer.
+	// Timeout is how long this client waits for an answer.
 	Timeout time.Duration
-	// Features are what the other end offered, or wanted as an agent.
+	// Features are what the other end offered, or what an agent asked for.
 	Features pdu.Features
-	// Changes is what was told of names and labels that are others now, in all.
+	// Changes are all flags so far for changes of names and labels.
 	Changes int32
 
 	conn io.ReadWriter
@@ -67,12 +67,12 @@ func Tool(conn io.ReadWriter) (*Client, error) {
 	default:
 		return nil, fmt.Errorf("greeted with %v", m.Kind())
 	}
-	// What a tool would use of what is offered it just uses: to ask for it here is a
-	// failure of the protocol for pmcd.
+	// A tool just uses the features that it wants of those offered: asking for them here is a
+	// protocol error for pmcd.
 	return c, c.send(int32(os.Getpid()), &pdu.Creds{Version: pdu.Version})
 }
 
-// Dial is Tool over a connection that it makes. Close it.
+// Dial connects to an address and calls Tool. The caller must close the client.
 func Dial(ctx context.Context, network, address string) (*Client, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
@@ -85,7 +85,7 @@ func Dial(ctx context.Context, network, address string) (*Client, error) {
 	return c, nil
 }
 
-// Pmcd takes on an agent as pmcd does: it waits for its credentials, and answers them.
+// Pmcd accepts an agent as pmcd does: it waits for its credentials, and answers them.
 func Pmcd(conn io.ReadWriter) (*Client, error) {
 	c := newClient(conn)
 	c.pmcd = true
@@ -104,8 +104,8 @@ func Pmcd(conn io.ReadWriter) (*Client, error) {
 	return c, c.send(int32(os.Getpid()), &pdu.Creds{Version: pdu.Version, Features: creds.Features & pdu.FeatureAuth})
 }
 
-// Command is Pmcd with an agent that it starts, at the other end of a pipe each way. The
-// agent has to end when it is closed.
+// Command starts an agent, with a pipe each way, and calls Pmcd. The agent must end when the
+// client is closed.
 func Command(cmd *exec.Cmd) (*Client, error) {
 	toAgent, send, err := os.Pipe()
 	if err != nil {
@@ -128,7 +128,7 @@ func Command(cmd *exec.Cmd) (*Client, error) {
 	return c, nil
 }
 
-// agentPipe is the pipes to an agent, and the agent.
+// agentPipe is an agent with the pipes to it.
 type agentPipe struct {
 	cmd           *exec.Cmd
 	receive, send *os.File
@@ -141,7 +141,7 @@ func (p *agentPipe) SetDeadline(t time.Time) error {
 	return errors.Join(p.receive.SetDeadline(t), p.send.SetDeadline(t))
 }
 
-// Close ends the agent by the end of what is sent to it, as pmcd does, and waits for it.
+// Close closes the pipe to the agent, as pmcd does, and waits for the agent to end.
 func (p *agentPipe) Close() error {
 	err := p.send.Close()
 	if p.cmd.Process != nil {
@@ -152,8 +152,8 @@ func (p *agentPipe) Close() error {
 	return errors.Join(err, p.receive.Close())
 }
 
-// Close ends the connection. The end of an agent that Command has started is waited for,
-// and it is an error if it is not a success.
+// Close closes the connection. It waits for the end of an agent that Command has started, and
+// returns an error if the agent fails.
 func (c *Client) Close() error {
 	if closer, ok := c.conn.(io.Closer); ok {
 		return closer.Close()
@@ -166,15 +166,15 @@ func (c *Client) send(from int32, m pdu.Message) error {
 	return c.Write(c.out)
 }
 
-// Write sends bytes, whatever they are.
+// Write sends arbitrary bytes.
 func (c *Client) Write(b []byte) error {
 	c.limit()
 	_, err := c.conn.Write(b)
 	return err
 }
 
-// CloseWrite ends what is sent; what is told can still be received. An agent at the end
-// of a pipe, and one who has no connection that can do so, sees the end of it all.
+// CloseWrite ends sending; the client can still receive. Over a pipe or a connection that cannot
+// do this, it closes both directions.
 func (c *Client) CloseWrite() error {
 	if half, ok := c.conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -188,7 +188,7 @@ func (c *Client) limit() {
 	}
 }
 
-// Send sends what has no answer.
+// Send sends a message that has no answer.
 func (c *Client) Send(m pdu.Message) error {
 	from := int32(0)
 	if c.pmcd {
@@ -197,16 +197,15 @@ func (c *Client) Send(m pdu.Message) error {
 	return c.send(from, m)
 }
 
-// Receive is what comes next.
+// Receive returns the next message.
 func (c *Client) Receive() (pdu.Message, error) {
 	c.limit()
 	_, m, err := c.r.Next()
 	return m, err
 }
 
-// Ask sends a message and returns its answer. An answer that is an Error is a
-// pdu.Failure; one that says that things have changed comes before the answer, and is
-// kept in Changes.
+// Ask sends a message and returns its answer. An answer that is an Error becomes a pdu.Failure.
+// An error that announces changes comes before the answer, and is kept in Changes.
 func (c *Client) Ask(m pdu.Message) (pdu.Message, error) {
 	if err := c.Send(m); err != nil {
 		return nil, err
@@ -228,7 +227,7 @@ func (c *Client) Ask(m pdu.Message) (pdu.Message, error) {
 	}
 }
 
-// ask is Ask where the answer has to be of a kind.
+// ask is Ask for an answer that must be of type A.
 func ask[A pdu.Message](c *Client, m pdu.Message) (A, error) {
 	a, err := c.Ask(m)
 	if err != nil {
@@ -242,7 +241,7 @@ func ask[A pdu.Message](c *Client, m pdu.Message) (A, error) {
 	return answer, nil
 }
 
-// AwaitReady waits until an agent that was not ready says that it is.
+// AwaitReady waits until an agent that was not ready sends that it is.
 func (c *Client) AwaitReady() error {
 	m, err := c.Receive()
 	if err != nil {
@@ -254,10 +253,10 @@ func (c *Client) AwaitReady() error {
 	return nil
 }
 
-// End tells an agent that the client whose Context this is has gone.
+// End sends an agent that the client with this Context has gone.
 func (c *Client) End() error { return c.Send(&pdu.Error{Code: pcp.ErrNotConn}) }
 
-// Attr tells an agent something of the client whose Context this is.
+// Attr sends an agent an attribute of the client with this Context.
 func (c *Client) Attr(attribute uint32, value string) error {
 	return c.Send(&pdu.Attr{Attribute: attribute, Value: value})
 }

@@ -8,25 +8,25 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// Value is one that was read: of an instance, or with no name of a metric without.
+// Value is the value of an instance, or of a metric without instances, with an empty name.
 type Value struct {
 	Instance string
 	ID       uint32
 	metric.Value
 }
 
-// Reading is a metric and the values that it had.
+// Reading is a metric with the values that were read.
 type Reading struct {
 	Name   string
 	Desc   pdu.Desc
 	Values []Value
-	// Err is why there are none.
+	// Err is why there are no values.
 	Err error
 }
 
-// Read reads metrics by name as a tool does, from their numbers to the names of their
-// instances: of all kinds of question one or more. An error is of what would make a tool
-// give up; what a metric alone lacks is its Err.
+// Read reads metrics by name as a tool does, from their numbers to the names of their instances,
+// with one or more requests of each kind. It returns an error if a tool would give up; an error
+// of a single metric is in its Err.
 func (c *Client) Read(names ...string) ([]Reading, error) {
 	ids, err := c.IDs(names...)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Client) Read(names ...string) ([]Reading, error) {
 	return list, nil
 }
 
-// fill takes values out of a set. indoms is what was asked for already.
+// fill takes the values from a set. indoms caches the instance names by domain.
 func (c *Client) fill(r *Reading, s *pdu.Set, indoms map[uint32]map[uint32]string) error {
 	if len(s.Instances) == 0 {
 		if s.Err != 0 {

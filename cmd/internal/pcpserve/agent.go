@@ -23,8 +23,8 @@ const maxFromPmcd = 1 << 20
 // understand "not ready" as an answer to such a request.
 const nameWait = 4 * time.Second
 
-// Agent answers pmcd on a connection that pmcd or the caller made, for one domain, until the
-// other side closes it, which is no error. The end of ctx closes it, if conn can be closed.
+// Agent answers pmcd on a connection that is already made, for one domain, until the other
+// side closes it, which is no error. The end of ctx closes it, if conn can be closed.
 //
 // Agent believes what pmcd says about its clients only on a pipe or a unix socket, where only
 // pmcd can be at the other end. Over TCP anybody may connect, and claim to be root.

@@ -22,8 +22,8 @@ type Options struct {
 	// AllAccess shows all clients the values that Private withholds. Storing is still only for
 	// root and the user who runs this.
 	AllAccess bool
-	// Private reports whether the values of a metric are only for root, who runs this,
-	// and, where an instance has an owner, its owner. Nil is Private of this package.
+	// Private reports whether a metric's values are only for root, for the user who runs this
+	// and, if an instance has an owner, for its owner. Nil: the Private of this package.
 	Private func(*metric.Desc) bool
 	// Announce is for an agent that pmcd.conf marks as not ready when it starts: pmcd waits for
 	// its message that it is.

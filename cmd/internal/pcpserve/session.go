@@ -15,7 +15,7 @@ import (
 // A session is one connection. It answers one request at a time.
 type session struct {
 	s *Server
-	// domain is the one that an agent answers for; 0 if it is for everything.
+	// domain is the domain that an agent answers for; 0: all domains.
 	domain uint32
 	world  *world // what the other side has seen
 
@@ -155,8 +155,8 @@ func wantsAnswer(k pdu.Kind) bool {
 	return true
 }
 
-// attribute notes what pmcd says about one of its clients. What a client says about itself is
-// not believed: only the kernel knows.
+// attribute notes what pmcd says about one of its clients. What a client
+// itself sends is ignored: its user is what the kernel says.
 func (c *session) attribute(from int32, m *pdu.Attr) {
 	if c.domain == 0 || c.deaf || m.Attribute != pdu.AttrUserID {
 		return

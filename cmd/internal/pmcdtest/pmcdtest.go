@@ -1,9 +1,8 @@
 // Package pmcdtest starts the real pmcd of Performance Co-Pilot for tests, and runs PCP's
 // programs against it.
 //
-// Each pmcd has its own directory, agents, name space, access rules, port and socket, so
-// that many can run at once beside an installed PCP. Tests wait by asking it, never by
-// sleeping.
+// Each pmcd has its own directory, agents, name space, access rules, port and socket, so many
+// can run at once beside an installed PCP. Tests wait by querying pmcd, never by sleeping.
 package pmcdtest
 
 import (
@@ -25,26 +24,27 @@ import (
 	"tachograph/testdata/patience"
 )
 
-// Missing is what tests say where PCP is not installed; continuous integration looks for it.
+// Missing is the skip message of tests if PCP is not installed; continuous integration looks for
+// it.
 const Missing = "PCP is not installed: nothing was compared with its tools"
 
 // Program is where Debian keeps pmcd.
 const Program = "/usr/lib/pcp/bin/pmcd"
 
-// Patience is how long something is waited for that must come, on an idle machine.
+// Patience is how long to wait for something that must happen, on an idle machine.
 const Patience = 30 * time.Second
 
 // An Agent is a line of pmcd.conf.
 type Agent struct {
 	Name   string
 	Domain int
-	// How pmcd reaches it: `pipe binary COMMAND`, `socket unix PATH [COMMAND]`,
+	// How is how pmcd reaches the agent: `pipe binary COMMAND`, `socket unix PATH [COMMAND]`,
 	// `socket inet PORT [COMMAND]` or `dso ENTRY PATH`.
 	How string
 }
 
-// PCP's own agents that a test may have beside its own. They stay who the test is: only root
-// could become another.
+// PCP's own agents, which a test may run beside its own. They run as the test's user: only root
+// could change that.
 var (
 	PMCD   = Agent{"pmcd", 2, "dso pmcd_init /var/lib/pcp/pmdas/pmcd/pmda_pmcd.so"}
 	Proc   = Agent{"proc", 3, "pipe binary /var/lib/pcp/pmdas/proc/pmdaproc -d 3 -U " + Me()}
@@ -52,35 +52,36 @@ var (
 	Sample = Agent{"sample", 29, "pipe binary /var/lib/pcp/pmdas/sample/pmdasample -d 29 -U " + Me()}
 )
 
-// Me is the name of the user that the test is.
+// Me returns the name of the test's user.
 func Me() string {
 	me, err := user.Current()
 	if err != nil {
-		return strconv.Itoa(os.Getuid()) // who has no name
+		return strconv.Itoa(os.Getuid()) // the user has no name
 	}
 	return me.Username
 }
 
-// Config is what a pmcd is started with.
+// Config is the configuration of a pmcd.
 type Config struct {
 	Agents []Agent
-	// Names are name spaces as pmns(5) writes them, each with its root; the roots are joined.
+	// Names are name spaces in the syntax of pmns(5), each with its root; the roots are joined.
 	Names []string
-	// Access is what follows [access] in pmcd.conf; without it everybody may do everything.
+	// Access is the text after [access] in pmcd.conf; without it all users may do everything.
 	Access string
-	// Flags are pmcd's own, beside those that keep it in its directory.
+	// Flags are additional flags for pmcd, beside those that keep it in its directory.
 	Flags []string
-	// Env is added to its environment: PCP_RESTART_AGENTS=0, say.
+	// Env is added to pmcd's environment, for example PCP_RESTART_AGENTS=0.
 	Env []string
-	// For are metrics to be answered before Start returns; without any pmcd itself suffices.
+	// For are metrics that must have values before Start returns; without any, pmcd must just
+	// answer.
 	For []string
 }
 
 // A Daemon is a pmcd.
 type Daemon struct {
-	// Dir is its own directory, which its agents start in.
+	// Dir is pmcd's own directory, where its agents start.
 	Dir string
-	// Host is how PCP's programs are told of its unix socket (-h), TCP how of its port.
+	// Host is the -h argument of PCP's programs for its unix socket, TCP the one for its port.
 	Host, TCP string
 
 	config Config
@@ -89,7 +90,7 @@ type Daemon struct {
 	gone   chan struct{} // closed when cmd has ended
 }
 
-// Need skips a test where one of PCP's programs is missing.
+// Need skips a test if one of PCP's programs is missing.
 func Need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -99,11 +100,11 @@ func Need(t testing.TB, programs ...string) {
 	}
 }
 
-// Start starts a pmcd and waits until it answers. It ends with the test.
+// Start starts a pmcd and waits until it answers. The pmcd ends with the test.
 func Start(t testing.TB, config Config) *Daemon {
 	t.Helper()
 	Need(t, Program, "pminfo")
-	// Not the test's directory, for the path of a socket has 108 bytes.
+	// Not the test's directory, because the path of a socket may have only 108 bytes.
 	dir, err := os.MkdirTemp("", "pmcd")
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func Start(t testing.TB, config Config) *Daemon {
 	return d
 }
 
-// Configure writes what the next Launch or Reload reads.
+// Configure writes the files for the next Launch or Reload.
 func (d *Daemon) Configure(t testing.TB, config Config) {
 	t.Helper()
 	d.config = config
@@ -142,19 +143,19 @@ func (d *Daemon) write(t testing.TB, name, text string) {
 	}
 }
 
-// Launch starts pmcd again, which must have ended.
+// Launch starts pmcd again after it has ended.
 func (d *Daemon) Launch(t testing.TB) {
 	t.Helper()
 	for try := 1; ; try++ {
 		d.choosePort(t)
-		_ = os.Remove(filepath.Join(d.Dir, "pmcd.socket")) // which one that was killed leaves
+		_ = os.Remove(filepath.Join(d.Dir, "pmcd.socket")) // a killed pmcd leaves it
 		// pmcd starts an agent once and gives up after three seconds, unless -q says otherwise:
 		// a busy machine needs longer.
 		args := []string{"-f", "-q", "120", "-A", "-U", Me(), "-i", "127.0.0.1", "-p", d.port, "-s", filepath.Join(d.Dir, "pmcd.socket"),
 			"-c", filepath.Join(d.Dir, "pmcd.conf"), "-l", filepath.Join(d.Dir, "pmcd.log"), "-n", filepath.Join(d.Dir, "pmns"), "-x", filepath.Join(d.Dir, "fatal")}
 		cmd := exec.Command(Program, append(args, d.config.Flags...)...)
 		cmd.Env = append(d.env(), d.config.Env...)
-		cmd.Dir = d.Dir // agents write their logs where they stand
+		cmd.Dir = d.Dir // agents write their logs to their current directory
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -181,7 +182,7 @@ func (d *Daemon) Launch(t testing.TB) {
 	}
 }
 
-// greets reads pmcd's greeting, which comes once it has called on its agents.
+// greets reads pmcd's greeting, which comes once pmcd has called its agents.
 func (d *Daemon) greets() error {
 	conn, err := net.Dial("unix", strings.TrimPrefix(d.Host, "local:"))
 	if err != nil {
@@ -195,7 +196,7 @@ func (d *Daemon) greets() error {
 	return err
 }
 
-// choosePort chooses a port that nobody has, and keeps to the one that was chosen.
+// choosePort chooses a free port once, and then keeps it.
 func (d *Daemon) choosePort(t testing.TB) {
 	t.Helper()
 	if d.port != "" {
@@ -210,7 +211,7 @@ func (d *Daemon) choosePort(t testing.TB) {
 	_, d.port, _ = net.SplitHostPort(d.TCP)
 }
 
-// Ended reports whether pmcd has.
+// Ended reports whether pmcd has ended.
 func (d *Daemon) Ended() bool {
 	select {
 	case <-d.gone:
@@ -224,8 +225,8 @@ func (d *Daemon) stop(s syscall.Signal) {
 	if d.cmd == nil {
 		return
 	}
-	// Its agents, who are of its group, are told by the end of their pipes; of one that
-	// does not listen to that nothing stays either.
+	// The end of their pipes stops pmcd's agents, which are in its process group. The signal
+	// stops those that ignore it.
 	_ = syscall.Kill(d.cmd.Process.Pid, s)
 	<-d.gone
 	if s == syscall.SIGKILL {
@@ -233,7 +234,7 @@ func (d *Daemon) stop(s syscall.Signal) {
 	}
 }
 
-// Kill kills pmcd, and it alone: its agents are left to notice.
+// Kill kills only pmcd, not its agents.
 func (d *Daemon) Kill() {
 	_ = d.cmd.Process.Kill()
 	<-d.gone
@@ -242,8 +243,8 @@ func (d *Daemon) Kill() {
 // Stop ends pmcd in good order (SIGTERM).
 func (d *Daemon) Stop() { d.stop(syscall.SIGTERM) }
 
-// Reload has pmcd read its configuration and name space again, and start agents that were
-// lost (SIGHUP).
+// Reload makes pmcd read its configuration and name space again, and start agents that were lost
+// (SIGHUP).
 func (d *Daemon) Reload(t testing.TB) {
 	t.Helper()
 	if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -251,16 +252,16 @@ func (d *Daemon) Reload(t testing.TB) {
 	}
 }
 
-// PID is pmcd's.
+// PID returns pmcd's process ID.
 func (d *Daemon) PID() int { return d.cmd.Process.Pid }
 
-// Log is what pmcd has logged.
+// Log returns pmcd's log.
 func (d *Daemon) Log() string {
 	text, _ := os.ReadFile(filepath.Join(d.Dir, "pmcd.log"))
 	return string(text)
 }
 
-// AgentPID is the process of the agent that pmcd started under that name; 0 if it knows none.
+// AgentPID returns the process ID of the agent with this name; 0 if pmcd has started none.
 func (d *Daemon) AgentPID(name string) int {
 	all := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(name)+`\s+\d+\s+(\d+)\s`).FindAllStringSubmatch(d.Log(), -1)
 	if len(all) == 0 {
@@ -271,12 +272,12 @@ func (d *Daemon) AgentPID(name string) int {
 }
 
 func (d *Daemon) env() []string {
-	// Programs of PCP that are written in Python need the system's; and what is configured
-	// on this machine to be derived of metrics is none of an agent's.
+	// Python programs of PCP need the system's directories in PATH. Derived metrics that are
+	// configured on this machine must not affect the tests.
 	return append(os.Environ(), "PCP_DERIVED_CONFIG=", "PCP_RUN_DIR="+d.Dir, "PCP_LOG_DIR="+d.Dir, "PCP_TMP_DIR="+d.Dir, "TZ=UTC", "PATH=/usr/bin:"+os.Getenv("PATH"))
 }
 
-// Command is one of PCP's programs that asks this pmcd, ready to be started.
+// Command returns one of PCP's programs for this pmcd, ready to be started.
 func (d *Daemon) Command(program string, args ...string) *exec.Cmd {
 	if program != "dbpmda" {
 		args = append([]string{"-h", d.Host}, args...)
@@ -287,13 +288,13 @@ func (d *Daemon) Command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Try runs one of PCP's programs against this pmcd; it returns all that it said.
+// Try runs one of PCP's programs against this pmcd, and returns all its output.
 func (d *Daemon) Try(program string, args ...string) (string, error) {
 	out, err := d.Command(program, args...).CombinedOutput()
 	return string(out), err
 }
 
-// Run runs one that must succeed and have nothing to complain of.
+// Run runs a program that must succeed and print no errors.
 func (d *Daemon) Run(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	cmd := d.Command(program, args...)
@@ -305,13 +306,13 @@ func (d *Daemon) Run(t testing.TB, program string, args ...string) string {
 	return out.String()
 }
 
-// tail is the end of what pmcd has logged.
+// tail returns the end of pmcd's log.
 func (d *Daemon) tail() string {
 	log := d.Log()
 	return "pmcd's log:\n" + log[max(0, len(log)-2000):]
 }
 
-// Until waits until something is so that must become so.
+// Until waits until so returns true, and fails the test if that takes too long.
 func (d *Daemon) Until(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	reached := false
@@ -324,8 +325,8 @@ func (d *Daemon) Until(t testing.TB, what string, so func() bool) {
 	reached = true
 }
 
-// Own is the name space of PCP's own agents, put together of the parts that PCP has
-// installed: what becomes of them on a machine is done when its pmcd is first started.
+// Own returns the name space of PCP's own agents, joined from the parts that PCP has installed.
+// A machine's pmcd joins them when it first starts.
 func Own(t testing.TB) string {
 	t.Helper()
 	const merge = "/usr/lib/pcp/bin/pmnsmerge"
@@ -347,7 +348,7 @@ func Own(t testing.TB) string {
 
 var rootBlock = regexp.MustCompile(`(?s)(?:^|\n)\s*root\s*\{(.*?)\}`)
 
-// Join makes one name space of several, which may not have a name under the root in common.
+// Join makes one name space of several, which must not have a name under the root in common.
 func Join(names ...string) string {
 	var root, rest strings.Builder
 	for _, text := range names {
@@ -362,7 +363,7 @@ func Join(names ...string) string {
 	return "root {\n" + root.String() + "}\n" + rest.String()
 }
 
-// Kill kills a process that the test or a pmcd of its own has started.
+// Kill kills a process that the test or its pmcd has started.
 func Kill(t testing.TB, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

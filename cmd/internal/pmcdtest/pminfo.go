@@ -7,25 +7,25 @@ import (
 	"testing"
 )
 
-// Told is what pminfo tells of a metric.
+// Told is what pminfo prints about a metric.
 type Told struct {
 	Name, PMID, Type, InDom, Semantics, Units string
 	// OneLine and Help are its texts.
 	OneLine, Help string
 	Values        []ToldValue
-	// Error stands in the place of the values; Empty says that there were none.
+	// Error is printed in place of the values; Empty means that there were none.
 	Error string
 	Empty bool
 }
 
-// ToldValue is a value that pminfo tells.
+// ToldValue is a value that pminfo prints.
 type ToldValue struct {
 	ID       int64 // -1 for the value of a metric without instances
 	Instance string
 	Text     string // as printed; without quotes if it is a string
 }
 
-// Value is that of an instance; "" is the one of a metric without instances.
+// Value returns the value of an instance; "" is for a metric without instances.
 func (m *Told) Value(instance string) (text string, ok bool) {
 	for _, v := range m.Values {
 		if v.Instance == instance {
@@ -35,8 +35,8 @@ func (m *Told) Value(instance string) (text string, ok bool) {
 	return "", false
 }
 
-// Info asks pminfo for all that there is to say of metrics, and of all below names: it
-// must have nothing to complain of, though a metric may have an error for its values.
+// Info runs pminfo for metrics, and all below names. pminfo must print no errors, except in
+// place of a metric's values.
 func (d *Daemon) Info(t testing.TB, names ...string) []*Told {
 	t.Helper()
 	return ParseInfo(t, d.Run(t, "pminfo", append([]string{"-dfmtT"}, names...)...))
@@ -50,12 +50,12 @@ var (
 	singleLine = regexp.MustCompile(`^    value (.*)$`)
 )
 
-// ParseInfo reads what `pminfo -dfmtT` prints.
+// ParseInfo parses the output of `pminfo -dfmtT`.
 func ParseInfo(t testing.TB, text string) (list []*Told) {
 	t.Helper()
 	var m *Told
 	help := false
-	further := func(line string) { // of a help text, or of a value that is of several lines
+	further := func(line string) { // of a help text, or of a value with several lines
 		switch {
 		case help:
 			m.Help += line + "\n"

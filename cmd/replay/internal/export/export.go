@@ -20,63 +20,65 @@ import (
 // Format is a format that recordings are written in.
 type Format struct {
 	Name string
-	// Summary is what it is, in a line.
+	// Summary describes the format in a line.
 	Summary string
-	// Many formats write several files, and cannot go to standard output.
+	// Many formats write several files, and cannot write to standard output.
 	Many bool
-	// Tables are the tables that the format has, the one that is written where none is
-	// asked for first; nil where it has no tables. AllTables formats then write all.
+	// Tables are the tables of the format, the default one first; nil if it has none. AllTables
+	// formats write all of them by default.
 	Tables    []string
 	AllTables bool
 	// Steps formats can have a value for each step instead of each reading.
 	Steps bool
-	// Write writes what is asked for. It ends soon after its context does, and what it
-	// has written then is to be thrown away (see Target).
+	// Write writes the request. It ends soon after its context does, and then its output must be
+	// thrown away (see Target).
 	Write func(ctx context.Context, r *Request, t Target) (*Report, error)
 }
 
-// Request is what is to be written.
+// Request says what to write.
 type Request struct {
 	Archive query.Archive
-	// Paths are those that the archives were opened from.
+	// Paths are the paths that the archives were opened from.
 	Paths []string
 	// Window has the span and the hosts.
 	Window query.Window
-	// Metrics are those that are wanted, by name; nil means all.
+	// Metrics are the metrics to write, by name; nil means all.
 	Metrics []*metric.Desc
-	// Instance accepts the instances that are wanted; nil accepts all. Sought is what
-	// is known of these.
+	// Instance accepts the instances to write; nil accepts all. Sought is what is known about
+	// these instances.
 	Instance func(indom string, in *metric.Instance) bool
 	Sought   *store.Sought
-	// Tables are those that are asked for, of those that the format has.
+	// Tables are the requested tables of the format.
 	Tables []string
-	// Step is how long steps are, of a format that has them, 0 for every reading; nil
+	// Step is the length of the steps, for a format that has them, 0 for every reading; nil
 	// leaves it to the format.
 	Step *time.Duration
-	// Zone is the one that times are written in, where a format writes them with one.
+	// Zone is the time zone for formats that write times with one.
 	Zone *time.Location
-	// Spreadsheet keeps texts of csv from being taken for formulas.
+	// Spreadsheet keeps a spreadsheet from taking texts of csv for formulas.
 	Spreadsheet bool
-	// Progress is told how far it is; nil is not.
+	// Progress, if not nil, is called with how much is done.
 	Progress func(done, total int64)
 }
 
-// Report is what came of it.
+// Report is the result of an export.
 type Report struct {
-	// Values were written, in so many series where the format has such. Absent of them
-	// are said to be so; a format that cannot say it leaves them out, uncounted.
+	// Values is how many values were written, in Series series if the format has any. Absent of
+	// them were written as absent; a format that cannot do that leaves absent values out,
+	// uncounted.
 	Values, Absent, Series int64
-	// Rows counts those of tables that do not hold values.
+	// Rows counts the rows of tables other than the values.
 	Rows int64
-	// Bytes are those of all files.
+	// Bytes is the size of all files.
 	Bytes int64
-	// Notes say what the format could not hold and was left out, a sentence each.
+	// Notes say what was left out because the format cannot hold it, a sentence each.
 	Notes []string
-	// Losses are what could not be read by whoever reads past Archive, which notes its own.
+	// Losses are what could not be read by code that does not read through Archive, which notes
+	// its own.
 	Losses []store.Loss
 }
 
-// Nothing is ErrNothing if nothing was written.
+// Nothing returns ErrNothing if nothing was written.
 func (r *Report) Nothing() error {
 	if r.Values+r.Rows == 0 {
 		return ErrNothing
@@ -84,8 +86,8 @@ func (r *Report) Nothing() error {
 	return nil
 }
 
-// Wanted are the metrics that are to be written, by name: without those that no
-// archive can hold values of, and where nothing is named without what stacks are made of.
+// Wanted returns the metrics to write, by name: without those that no archive can hold values of
+// and, if the request names none, without the metrics of stacks.
 func (r *Request) Wanted() []*metric.Desc {
 	list := slices.Clone(r.Metrics)
 	if r.Metrics == nil {
@@ -96,10 +98,10 @@ func (r *Request) Wanted() []*metric.Desc {
 	return slices.DeleteFunc(list, func(d *metric.Desc) bool { return d.Unsupported != "" || d.Formula != "" })
 }
 
-// Chosen reports whether only some of what was recorded is wanted.
+// Chosen reports whether the request selects only a part of what was recorded.
 func (r *Request) Chosen() bool { return r.Metrics != nil || r.Instance != nil }
 
-// HostsIn are the hosts that the request is about.
+// HostsIn returns the hosts of the request.
 func (r *Request) HostsIn() []metric.Host {
 	var list []metric.Host
 	for _, h := range r.Archive.Hosts() {
@@ -110,7 +112,7 @@ func (r *Request) HostsIn() []metric.Host {
 	return list
 }
 
-// Done tells how far it is, if somebody wants to know.
+// Done calls Progress, if there is one.
 func (r *Request) Done(done, total int64) {
 	if r.Progress != nil {
 		r.Progress(done, total)

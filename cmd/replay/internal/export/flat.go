@@ -8,8 +8,8 @@ import (
 	"tachograph/cmd/replay/internal/out"
 )
 
-// CSV and JSONL are tables as text. Their table of values has one row per value; an
-// absent value has its reason.
+// CSV and JSONL are tables as text. Their table of values has one row per value; an absent value
+// has a reason instead.
 var (
 	CSV = Format{Name: "csv", Summary: "a table as comma separated values", Tables: TableNames(),
 		Write: func(ctx context.Context, r *Request, t Target) (*Report, error) {
@@ -35,7 +35,7 @@ func writeFlat(ctx context.Context, r *Request, t Target, f out.Format) (*Report
 	return report, err
 }
 
-// flatValues writes the long table: metric by metric, in each of them host by host and
+// flatValues writes the table of values: metric by metric, in each of them host by host and
 // instance by instance, in the order of time.
 func flatValues(ctx context.Context, r *Request, w io.Writer, f out.Format, report *Report) error {
 	columns := []out.Column{{Name: "time"}, {Name: "host"}, {Name: "metric"}, {Name: "instance"}, {Name: "key"}, {Name: "value"}}

@@ -7,13 +7,12 @@ import (
 	"tachograph/store/query"
 )
 
-// cohortSize is about how many processes are known at once.
+// cohortSize is about how many processes are kept in memory at once.
 var cohortSize = 4 << 10
 
-// Cohorts are the lives of a domain's instances in a window, those together that were first
-// seen in the same chunks, in the order of these. Each is to be gone through before the next
-// one is: what is known of it is let go then, so that the processes of days are never known
-// all at once.
+// Cohorts yields the lives of a domain's instances in a window, in groups of those that were
+// first seen in the same chunks, in the order of these. The caller must go through each group
+// before the next: it is released then, so that the processes of days are never all in memory.
 func (r *Request) Cohorts(w query.Window, indom string) iter.Seq[iter.Seq[*store.Life]] {
 	return func(yield func(iter.Seq[*store.Life]) bool) {
 		var names []string

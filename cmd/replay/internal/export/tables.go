@@ -12,9 +12,9 @@ import (
 	"tachograph/store/query"
 )
 
-// The tables that there are.
+// The names of the tables.
 const (
-	// ValuesTable is the long one: a row for each recorded value.
+	// ValuesTable is the long table: a row for each recorded value.
 	ValuesTable    = "values"
 	ProcessesTable = "processes"
 	EventsTable    = "events"
@@ -22,7 +22,7 @@ const (
 	ArchivesTable  = "archives"
 )
 
-// TableNames are the names of all tables.
+// TableNames returns the names of all tables.
 func TableNames() []string {
 	names := []string{ValuesTable}
 	for _, t := range Wide {
@@ -31,22 +31,21 @@ func TableNames() []string {
 	return names
 }
 
-// A Column is a column of a table, whose cells are absent or of a kind.
+// A Column is a column of a table. Its cells have the kind or are absent.
 type Column struct {
 	Name string
 	Kind out.Kind
 }
 
-// A Table is one of rows that are made for it: wide, because a row has all that is told of one
-// thing.
+// A Table is a wide table: a row has everything about one thing.
 type Table struct {
 	Name    string
 	Columns []Column
-	// Rows are the rows of what is asked for; one goes with the next.
+	// Rows yields the rows of a request; a row is valid until the next.
 	Rows func(ctx context.Context, r *Request) iter.Seq2[[]out.Cell, error]
 }
 
-// Wide are all tables but that of values.
+// Wide are all tables except that of values.
 var Wide = []Table{
 	{ProcessesTable, processColumns, processes},
 	{EventsTable, []Column{{"host", out.Text}, {"boot", out.Text}, {"time", out.Time}, {"kind", out.Text}, {"text", out.Text}, {"indom", out.Text},
@@ -58,7 +57,7 @@ var Wide = []Table{
 		{"recorder", out.Text}, {"bytes", out.Int}, {"damage", out.Text}}, archives},
 }
 
-// Lookup is the table of a name; nil for that of values.
+// Lookup returns the table with a name; nil for that of values.
 func Lookup(name string) *Table {
 	for i := range Wide {
 		if Wide[i].Name == name {
@@ -68,8 +67,8 @@ func Lookup(name string) *Table {
 	return nil
 }
 
-// processFields are the columns of processes: a row each for its life in the window, with what
-// it used in it. They are called as replay top calls them.
+// processFields are the columns of the processes table: each row is the life of a process in the
+// window, with what it used in it. Their names are those of replay top.
 var processFields = []struct {
 	Column
 	of func(*query.Spent) out.Cell
@@ -121,7 +120,7 @@ var processColumns = func() (list []Column) {
 	return list
 }()
 
-// errEnough ends a question whose answer nobody takes any more.
+// errEnough ends a query whose rows are no longer taken.
 var errEnough = errors.New("enough")
 
 func processes(ctx context.Context, r *Request) iter.Seq2[[]out.Cell, error] {
@@ -196,7 +195,7 @@ func archiveRow(a *store.ArchiveInfo) []out.Cell {
 		word(h.Arch), word(h.Model), word(h.Platform), word(a.Recorder), out.Whole(a.Bytes), word(strings.Join(a.Damage, "; "))}
 }
 
-// word is a text that may be unknown.
+// word returns a text, absent if it is unknown.
 func word(s string) out.Cell {
 	if s == "" {
 		return out.Cell{}
@@ -204,7 +203,7 @@ func word(s string) out.Cell {
 	return out.Str(s)
 }
 
-// positive is a number that may be unknown.
+// positive returns a number, absent if it is unknown.
 func positive(n int) out.Cell {
 	if n <= 0 {
 		return out.Cell{}
@@ -219,7 +218,8 @@ func number(x float64) out.Cell {
 	return out.Number(x)
 }
 
-// whole is a count that may be unknown; a stranger's may be larger than counts go.
+// whole returns a count, absent if it is unknown; in an archive of unknown origin it may be too
+// large for a count.
 func whole(x float64) out.Cell {
 	if !(math.Abs(x) < 1<<63) {
 		return out.Cell{}

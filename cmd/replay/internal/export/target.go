@@ -14,27 +14,27 @@ import (
 	"tachograph/store/disk"
 )
 
-// Target is where a format writes to.
+// Target is where a format writes.
 type Target struct {
-	// Path is a file, a directory, or what the names of several files begin with, as the
-	// format has it; "-" is Stdout.
+	// Path is a file, a directory, or the beginning of several files' names, depending on the
+	// format; "-" is Stdout.
 	Path   string
 	Stdout io.Writer
-	// Force replaces what is there.
+	// Force replaces existing files.
 	Force bool
-	// Sources are the files that are read, none of which is written over or replaced.
+	// Sources are the files that are read. None of them is ever overwritten or replaced.
 	Sources []string
 }
 
-// ErrNothing is the error of a format that has found nothing to write: there is no file then,
-// and what was there before is still there.
+// ErrNothing is the error of a format that found nothing to write. Then there is no new file,
+// and an existing one stays.
 var ErrNothing = errors.New("nothing was recorded then of what is asked for")
 
 // pieceBytes is how much is written at once.
 const pieceBytes = 256 << 10
 
-// Stream writes the one file that a format consists of, or standard output, and returns how
-// many bytes there are. Where write fails or the context ends there is no file.
+// Stream writes the single file of a format, or standard output, and returns how many bytes it
+// wrote. If write fails or the context ends, there is no file.
 func (t Target) Stream(ctx context.Context, write func(io.Writer) error) (int64, error) {
 	if t.Path == "-" {
 		return (&counted{ctx: ctx, w: t.Stdout}).all(write)
@@ -43,7 +43,7 @@ func (t Target) Stream(ctx context.Context, write func(io.Writer) error) (int64,
 		return 0, err
 	}
 	if info, err := os.Stat(t.Path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		// What is no file, such as a pipe, is written to as it is.
+		// Something other than a regular file, such as a pipe, is written to directly.
 		f, err := os.OpenFile(t.Path, os.O_WRONLY, 0)
 		if err != nil {
 			return 0, t.wrong(err)
@@ -62,7 +62,7 @@ func (t Target) Stream(ctx context.Context, write func(io.Writer) error) (int64,
 type counted struct {
 	ctx   context.Context
 	w     io.Writer
-	wrong func(error) error // says which file it is; nil of standard output
+	wrong func(error) error // adds the file's name to an error; nil for standard output
 	n     int64
 }
 
@@ -71,7 +71,7 @@ func (c *counted) all(write func(io.Writer) error) (int64, error) {
 	b := bufio.NewWriterSize(c, pieceBytes)
 	err := write(b)
 	if err == nil || errors.Is(err, ErrNothing) {
-		err = errors.Join(err, b.Flush()) // a pipe gets the head of a table all the same
+		err = errors.Join(err, b.Flush()) // a pipe gets the head of an empty table, too
 	}
 	return c.n, err
 }
@@ -88,9 +88,9 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Files writes several files, whose names are Path with a suffix each: under other names
-// first, which write is given, and when all are whole under their own, in the order given.
-// Where write fails or the context ends there are none.
+// Files writes several files, named Path plus a suffix each. write gets them under temporary
+// names; when all are complete they get their own, in the given order. If write fails or the
+// context ends, there are none.
 func (t Target) Files(ctx context.Context, suffixes []string, write func([]*os.File) error) (err error) {
 	if t.Path == "-" {
 		return errors.New("several files do not go to standard output: name them with -o")
@@ -131,8 +131,8 @@ func (t Target) Files(ctx context.Context, suffixes []string, write func([]*os.F
 	return nil
 }
 
-// Dir writes a directory, which is there when it is whole. Where write fails or the context
-// ends there is none.
+// Dir writes a directory, which appears once it is complete. If write fails or the context ends,
+// there is none.
 func (t Target) Dir(ctx context.Context, write func(dir string) error) (err error) {
 	if t.Path == "-" {
 		return errors.New("a directory does not go to standard output: name it with -o")
@@ -156,7 +156,7 @@ func (t Target) Dir(ctx context.Context, write func(dir string) error) (err erro
 	}
 	defer held.Close()
 	disk.Hold(held)
-	// It says from the first on who makes it, should that be killed.
+	// The file marks the directory as ours from the start, in case this program is killed.
 	if err := os.WriteFile(filepath.Join(tmp, Made), nil, 0o666); err != nil {
 		return t.wrong(err)
 	}
@@ -181,25 +181,25 @@ func (t Target) Dir(ctx context.Context, write func(dir string) error) (err erro
 	return t.rename(tmp, t.Path)
 }
 
-// oldSuffix is behind the name of a directory that is being replaced.
+// oldSuffix ends the name of a directory that is being replaced.
 const oldSuffix = ".old"
 
-// clear removes what exports that were killed have left in the directory of path, and puts
-// back a directory that was to be replaced.
+// clear removes what killed exports have left in the directory of path, and restores a directory
+// that was being replaced.
 func (t Target) clear(path string) {
 	disk.Clear(path)
 	disk.Abandoned(path, func(left disk.Leftover) {
 		if _, err := os.Lstat(filepath.Join(left.Path, Made)); err != nil || !left.IsDir {
 			return
 		}
-		// Where there is one again, with anything in it, that stays.
+		// If there is a new one that is not empty, it stays.
 		if left.Rest != oldSuffix || os.Rename(left.Path, left.Final) != nil {
 			_ = os.RemoveAll(left.Path)
 		}
 	})
 }
 
-// Spare refuses paths that are what is read, by whatever name.
+// Spare refuses paths that are sources, by whatever name.
 func (t Target) Spare(paths ...string) error {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -215,7 +215,7 @@ func (t Target) Spare(paths ...string) error {
 	return nil
 }
 
-// spareIn refuses to replace a directory in which something is that is read.
+// spareIn refuses to replace a directory that has a source in it.
 func (t Target) spareIn(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -236,7 +236,7 @@ func (t Target) spareIn(dir string) error {
 	return nil
 }
 
-// same is a path, with what the file is called that it is another name of.
+// same returns a path and, if it is another name of source, that name too.
 func same(path, source string) string {
 	if filepath.Clean(path) == filepath.Clean(source) {
 		return path
@@ -244,7 +244,7 @@ func same(path, source string) string {
 	return path + " is the same file as " + source + ", which"
 }
 
-// mayWrite refuses to overwrite a file.
+// mayWrite refuses to overwrite a file, unless Force is set.
 func (t Target) mayWrite(path string) error {
 	if err := t.Spare(path); err != nil {
 		return err
@@ -258,12 +258,11 @@ func (t Target) mayWrite(path string) error {
 	return nil
 }
 
-// Made is the file that every directory has which an export has made: what it holds may be
-// replaced.
+// Made is the file in every directory that an export has made. The contents of such a directory
+// may be replaced.
 const Made = "export.json"
 
-// mayWriteDir refuses to overwrite a directory, and under all circumstances one that no
-// export has made.
+// mayWriteDir refuses to overwrite a directory, unless Force is set and an export has made it.
 func (t Target) mayWriteDir() error {
 	info, err := os.Lstat(t.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -297,7 +296,7 @@ func (t Target) rename(from, to string) error {
 	return nil
 }
 
-// wrong says what could not be written, without the name that was only for a while.
+// wrong returns an error with the target's name instead of the temporary one.
 func (t Target) wrong(err error) error {
 	return fmt.Errorf("cannot write %s: %w", t.Path, cli.Cause(err))
 }

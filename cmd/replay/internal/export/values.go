@@ -10,12 +10,11 @@ import (
 	"tachograph/store/query"
 )
 
-// Values are the recorded values of one metric in a window, as they are: series by
-// series, each in one or more stretches in the order of time, absences among them. A
-// stretch is cut where its instance came to be called something else. Keys, if there are any,
-// restrict them to some instances. Of what is read rarely (see Rare), and where w begins
-// with what is asked for, the last values before are first. It ends with an error when
-// the context does.
+// Values yields the recorded values of one metric in a window, unchanged, with their absences.
+// Each series comes in one or more stretches in the order of time. A new stretch begins when its
+// instance gets another name. Keys, if any, select instances. For rarely read metrics (see
+// Rare), if w begins where the request does, the last values before w come first. The sequence
+// ends with an error when the context ends.
 func (r *Request) Values(ctx context.Context, w query.Window, d *metric.Desc, keys ...string) iter.Seq2[*query.Series, error] {
 	return func(yield func(*query.Series, error) bool) {
 		for _, part := range r.standing(w, d) {
@@ -30,7 +29,7 @@ func (r *Request) Values(ctx context.Context, w query.Window, d *metric.Desc, ke
 					return
 				}
 				if q.Before && s.Wall[0] < q.From && s.Archive.BootID != part.boot {
-					continue // what another boot has left says nothing of this one
+					continue // values of another boot do not hold in this one
 				}
 				for one := range names.Split(s, d.Indom) {
 					if !yield(one, nil) {
@@ -46,9 +45,8 @@ func (r *Request) Values(ctx context.Context, w query.Window, d *metric.Desc, ke
 	}
 }
 
-// Rare reports whether values of a class that were read before the window are part of it:
-// they say what the system is, and how it is set up, and are read once or more rarely than
-// the window is long.
+// Rare reports whether the last values of a class before the window belong to it. They describe
+// the system and its configuration, and are read once, or less often than the window is long.
 func (r *Request) Rare(in *store.ArchiveInfo, c metric.Class) bool {
 	switch c {
 	case metric.Static:
@@ -67,15 +65,15 @@ func (r *Request) Rare(in *store.ArchiveInfo, c metric.Class) bool {
 	return false
 }
 
-// A standing is a window, and the boot of which values of before it are wanted; none if it
-// has no name.
+// A standing is a window and the boot whose last values before it are wanted; boot is empty if
+// none are.
 type standing struct {
 	query.Window
 	boot string
 }
 
-// standing is w, host by host where a metric is read so rarely that what was read before
-// is part of it.
+// standing returns w or, if a metric is read so rarely that the values before w belong to it,
+// one window for each host.
 func (r *Request) standing(w query.Window, d *metric.Desc) []standing {
 	all := []standing{{Window: w}}
 	if metric.PerBoot(d.Indom) {

@@ -47,7 +47,7 @@ type Endpoint struct {
 }
 
 // Within names the part of the receiver that is pushed to, if its address does not: a database.
-// Another database is another target, with its own state.
+// How far the push to another database is says nothing about this one.
 func (p *Endpoint) Within(name string) { p.within = name }
 
 // Answer is the answer of a receiver.
@@ -296,7 +296,7 @@ func (p *Endpoint) do(ctx context.Context, method string, query url.Values, head
 	return &Answer{Status: res.StatusCode, Header: res.Header, Body: text}, nil
 }
 
-// network says what went wrong without the address, which may have secrets in it.
+// network describes an error without the address, which may have secrets in it.
 func (p *Endpoint) network(ctx context.Context, err error) error {
 	var inner *url.Error
 	if errors.As(err, &inner) {

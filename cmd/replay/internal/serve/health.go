@@ -10,7 +10,7 @@ import (
 	"tachograph/cmd/replay/internal/serve/status"
 )
 
-// health tells how services are. The server itself is the one without a name.
+// health holds the status of services. The server itself has the empty name.
 type health struct {
 	mu       sync.Mutex
 	services map[string]servingStatus
@@ -38,7 +38,7 @@ func (h *health) set(service string, works bool) {
 	}
 }
 
-// stop says of all services that they do not work any more.
+// stop sets all services to not serving.
 func (h *health) stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,8 +54,8 @@ func (h *health) tell() {
 	h.changed = make(chan struct{})
 }
 
-// get is how a service is, UNKNOWN where there is none, and what ends when that
-// may have changed.
+// get returns the status of a service, UNKNOWN if there is none, and a channel that is closed
+// when it may have changed.
 func (h *health) get(service string) (servingStatus, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,7 +64,7 @@ func (h *health) get(service string) (servingStatus, <-chan struct{}) {
 
 const healthName = "grpc.health.v1.Health"
 
-// healthService is the service of that name.
+// healthService is the standard gRPC health service.
 type healthService struct {
 	*health
 	stopping context.Context
@@ -105,7 +105,7 @@ func (s healthService) Watch(ctx context.Context, r *connect.Request[healthReque
 // mostWatchers is how many requests may watch the health of services at a time.
 const mostWatchers = 128
 
-// addOwn adds what the server itself tells: health and reflection.
+// addOwn adds the server's own services: health and reflection.
 func (s *Server) addOwn() {
 	var names []string
 	for _, p := range s.parts {
@@ -123,7 +123,7 @@ func (s *Server) addOwn() {
 	s.addReflection(append(names, healthName))
 }
 
-// announce says of a service of which nothing has been said that it works.
+// announce sets a service without a status to serving.
 func (h *health) announce(service string) {
 	if now, _ := h.get(service); now == statusUnknown {
 		h.set(service, true)

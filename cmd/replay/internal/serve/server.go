@@ -47,12 +47,12 @@ type Options struct {
 
 // A Part is something that is served.
 type Part struct {
-	// Path is where: a pattern of http.ServeMux.
+	// Path is a pattern of http.ServeMux.
 	Path    string
 	Handler http.Handler
 	// Service is the full name of a gRPC service, for health and reflection.
 	Service string
-	// About is a line for people who ask for "/".
+	// About is a line for the text at "/".
 	About string
 	// Timeout bounds a request; 0 is for streams without an end.
 	Timeout time.Duration

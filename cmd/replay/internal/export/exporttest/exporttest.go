@@ -1,5 +1,5 @@
-// Package exporttest is what the tests of formats have in common: recordings with values that
-// are hard to write, and what a reader of the format must find.
+// Package exporttest is shared by the tests of formats: recordings with values that are hard to
+// write, and what a reader of the format must find.
 package exporttest
 
 import (
@@ -21,11 +21,11 @@ import (
 	"tachograph/store/storetest/recorded"
 )
 
-// Attack is what somebody might call a machine or a process who means no good.
+// Attack is a name that an attacker might give to a machine or a process.
 const Attack = "../../x, \"y\"\n\\'z\x1b]0;\x07\xff{a=\"1\"} 1 # EOF"
 
-// hard has numbers at the ends of their types, texts, absences, a process that changes its name
-// and a number that is given twice, over two boots and midnight.
+// hard has numbers at the limits of their types, texts, absences, a process that changes its
+// name, and a PID that is used twice, over two boots and midnight.
 const hard = `start 2026-11-20T23:59:30Z
 host one id=H1 os=Linux platform=linux
 interval fast 10s
@@ -97,7 +97,7 @@ tick process 60s
   proc.memory.rss[100/1] 44
 `
 
-// Hard is that recording; hostile, with an attack in every text.
+// Hard returns the recording hard; with hostile, there is an attack in every text.
 func Hard(t testing.TB, hostile bool) query.Archive {
 	t.Helper()
 	parts, err := querytest.Parse(strings.NewReader(hard))
@@ -127,8 +127,8 @@ func Hard(t testing.TB, hostile bool) query.Archive {
 	return querytest.New(parts...)
 }
 
-// Of is a recording that tests of commands use: it lies in the testdata of replay, above the
-// package that asks.
+// Of returns a recording that tests of commands use. It is in replay's testdata, above the
+// package of the test.
 func Of(t testing.TB, name string) query.Archive {
 	t.Helper()
 	path := filepath.Join("..", "..", "testdata", name)
@@ -142,7 +142,8 @@ func Of(t testing.TB, name string) query.Archive {
 	return querytest.New(parts...)
 }
 
-// Recorded is what a real Writer wrote: disks and processes that come and go, over several archives.
+// Recorded returns what a real Writer wrote: disks and processes that come and go, over several
+// archives.
 func Recorded(t testing.TB) query.Archive {
 	t.Helper()
 	dir, _ := recorded.RecordDir(t.(*testing.T), 7, 900)
@@ -154,7 +155,7 @@ func Recorded(t testing.TB) query.Archive {
 	return r
 }
 
-// Value is one that was recorded.
+// Value is a recorded value.
 type Value struct {
 	Host, Metric, Instance, Key string
 	Labels                      []metric.Label // of the instance
@@ -162,7 +163,7 @@ type Value struct {
 	metric.Value
 }
 
-// Values are all that a request is about, in the order in which they are asked for.
+// Values returns all values of a request, in the order that Request.Values yields them.
 func Values(t testing.TB, r *export.Request) []Value {
 	t.Helper()
 	var list []Value
@@ -183,8 +184,8 @@ func Values(t testing.TB, r *export.Request) []Value {
 	return list
 }
 
-// Asked runs a program that judges what was written. Where there is none it says so, and the test
-// is over: what installs it on the way of every change looks for these words.
+// Asked runs a program that checks an output. If the program is missing, Asked skips the test
+// with these words: CI installs the program and looks for them.
 func Asked(t testing.TB, there bool, what string, cmd *exec.Cmd) string {
 	t.Helper()
 	if !there {
@@ -199,8 +200,8 @@ func Asked(t testing.TB, there bool, what string, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// Duck puts questions to DuckDB, in the version for node, and returns what it prints as json: a
-// list of rows for each.
+// Duck runs queries in DuckDB, in its version for node, and returns its output as JSON: a list
+// of rows for each query.
 func Duck(t testing.TB, questions ...string) string {
 	t.Helper()
 	const program = `
@@ -226,7 +227,7 @@ func quoted(list []string) string {
 	return string(b)
 }
 
-// Archives writes archives of a description to dir, one for each of its parts.
+// Archives writes the archives of a description to dir, one for each of its parts.
 func Archives(t testing.TB, dir string, parts []*querytest.Part) (paths []string) {
 	t.Helper()
 	check := func(err error) {

@@ -18,7 +18,7 @@ type Options struct {
 	// Endpoint is the server's HTTP interface, with our credentials.
 	Endpoint *push.Endpoint
 	Layout   Layout
-	// Create says to make what tables are missing, and to add what columns are.
+	// Create makes missing tables and adds missing columns.
 	Create bool
 }
 

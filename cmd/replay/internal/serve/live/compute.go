@@ -23,7 +23,7 @@ type computer struct {
 // A formula is a metric that can be computed.
 type formula struct {
 	expr  *query.Expr
-	class metric.Class // of the tick at which it is
+	class metric.Class // the class of the ticks that it is computed at
 	group *metric.Group
 }
 
