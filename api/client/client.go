@@ -1,5 +1,5 @@
-// Package client subscribes to what replay serve serves: it decodes frames into
-// values, and goes on by itself where a connection or the server ended.
+// Package client subscribes to replay serve. It decodes frames into values, and resumes by
+// itself after a connection or the server ended.
 package client
 
 import (
@@ -14,22 +14,22 @@ import (
 	"tachograph/api/tachograph/v1/tachographv1connect"
 )
 
-// A Subscription is what to subscribe to.
+// A Subscription says what to subscribe to.
 type Subscription struct {
-	// Service is where.
+	// Service is the client of the server.
 	Service tachographv1connect.LiveServiceClient
-	// Request is what is wanted, and where to begin.
+	// Request says what to send, and from where on.
 	Request *tachographv1.SubscribeRequest
-	// First and Last are how long to wait before trying again: at first, and at
-	// most. 0: a tenth of a second, half a minute.
+	// First and Last are the shortest and the longest pause before a retry. 0: a tenth of a
+	// second, half a minute.
 	First, Last time.Duration
-	// Trouble, if set, is told what ended a stream that is begun anew.
+	// Trouble, if set, gets the error of each stream that is then resumed.
 	Trouble func(error)
 }
 
-// Run calls fn with each frame until ctx ends, fn returns an error, or the server
-// refuses. A stream that is interrupted is gone on with where it was: fn is then
-// given a snapshot of how things stood there, of new rows, and what was missed.
+// Run calls fn with each frame until ctx ends, fn returns an error, or the server refuses the
+// request. An interrupted stream is resumed where it was: fn then gets a snapshot of the values
+// there, with new rows, and after it what was missed.
 func (s *Subscription) Run(ctx context.Context, fn func(*Frame) error) error {
 	req := proto.Clone(s.Request).(*tachographv1.SubscribeRequest)
 	first, last := s.First, s.Last
@@ -65,7 +65,7 @@ func (s *Subscription) Run(ctx context.Context, fn func(*Frame) error) error {
 	}
 }
 
-// again reports whether it makes sense to come back after err.
+// again reports whether it makes sense to retry after err.
 func again(err error) bool {
 	switch connect.CodeOf(err) {
 	case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodeOutOfRange, connect.CodeFailedPrecondition,
@@ -75,12 +75,12 @@ func again(err error) bool {
 	return true
 }
 
-// errEnded is that a stream ended without an error, which servers do not do.
+// errEnded says that a stream ended without an error, which servers do not do.
 var errEnded = errors.New("the stream has ended")
 
 func (s *Subscription) once(ctx context.Context, req *tachographv1.SubscribeRequest, fn func(*Frame) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // else a stream that fn ended stays open
+	defer cancel() // or a stream that fn ended would stay open
 	stream, err := s.Service.Subscribe(ctx, connect.NewRequest(req))
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 
 // A Value is the present value of a series.
 type Value struct {
-	// Bits are those of the number: integers in two's complement, floats as IEEE
-	// has them (TYPE_F32 in the low 32).
+	// Bits are the bits of a number: integers in two's complement, floats in IEEE format
+	// (TYPE_F32 in the low 32).
 	Bits uint64
 	Text string
 	// Absent says why there is no value; empty if there is one.
@@ -30,7 +30,7 @@ type Metric struct {
 	Units     string
 }
 
-// Number is a value of m as a float; NaN of texts and of what is absent.
+// Number returns a value of m as a float; NaN if it is text or absent.
 func (m *Metric) Number(v Value) float64 {
 	if v.Absent != "" {
 		return math.NaN()
@@ -48,7 +48,7 @@ func (m *Metric) Number(v Value) float64 {
 	return math.NaN()
 }
 
-// Format prints a value of m exactly; nothing if it is absent.
+// Format returns a value of m exactly; empty if it is absent.
 func (m *Metric) Format(v Value) string {
 	if v.Absent != "" {
 		return ""
@@ -70,9 +70,9 @@ func (m *Metric) Format(v Value) string {
 type Table struct {
 	Number  uint32
 	Metrics []Metric
-	Domain  string // of their instances; empty if there are none
-	Absent  string // why nothing is recorded of them; empty if it is
-	Rows    []*Row // that there are now, in the order in which they came
+	Domain  string // the domain of their instances; empty if there are none
+	Absent  string // why they are not recorded; empty if they are
+	Rows    []*Row // the present rows, in the order in which they came
 }
 
 // A Row is an instance in a table, with the present values of its metrics.
@@ -84,25 +84,25 @@ type Row struct {
 	first    uint32                 // its first series
 }
 
-// A Change is a series that has another value now.
+// A Change is a series whose value has changed.
 type Change struct {
 	Row    *Row
 	Metric int // which of the table's
 }
 
-// A Reading says when a table was read; all of its rows were.
+// A Reading is the time when a table was read, with all of its rows.
 type Reading struct {
 	Table *Table
 	Time  time.Time
 }
 
-// A Frame is what has changed. Rows show how things stand behind it; they are the
-// decoder's, and change with the next frame.
+// A Frame holds the changes of all values. Its rows have the values after it; they belong to the
+// decoder, and change with the next frame.
 type Frame struct {
 	Snapshot, CatchingUp bool
-	// Position is what to come back with.
+	// Position is the position to resume from.
 	Position string
-	// Time is when the latest of the values was read.
+	// Time is when the latest value was read.
 	Time                  time.Time
 	Changes               []Change
 	Appeared, Gone        []*Row
@@ -111,7 +111,7 @@ type Frame struct {
 	Readings              []Reading
 	Events                []*tachographv1.Event
 	Merged, EventsLeftOut uint32
-	Archive               *tachographv1.Archive // set where another one begins
+	Archive               *tachographv1.Archive // set if another archive begins
 	Lost                  []string
 	Errors                []*tachographv1.ItemError
 }
@@ -129,11 +129,11 @@ type Decoder struct {
 	frame    *Frame
 }
 
-// Rows are the rows that there are, in the order of their numbers.
+// Rows returns the present rows, in the order of their numbers.
 func (d *Decoder) Rows() []*Row { return d.rows }
 
-// Add takes a message in. It returns a frame with its last message, and nil
-// before. An error means that the stream makes no sense.
+// Add adds a message. It returns a frame with the frame's last message, and nil before. An error
+// means that the stream is invalid.
 func (d *Decoder) Add(m *tachographv1.SubscribeResponse) (*Frame, error) {
 	if d.frame == nil {
 		d.frame = &Frame{}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// bashWords takes a command line apart where the package bash-completion, whose
-// part that is otherwise, is not installed: as on every Mac.
+// bashWords splits a command line into words where the package bash-completion, which normally
+// does that, is not installed: as on every Mac.
 //
 //go:embed words.bash
 var bashWords string
@@ -58,25 +58,25 @@ Bash needs no package beside it.`,
 // Completer offers words for an argument or the value of a flag.
 type Completer = cobra.CompletionFunc
 
-// CompleteFixed offers the same words always.
+// CompleteFixed returns a Completer that always offers the same words.
 func CompleteFixed(words ...string) Completer {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
-// CompleteFiles leaves it to the shell to offer files.
+// CompleteFiles lets the shell offer files.
 func CompleteFiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// CompleteNothing is offered where only people know what they mean.
+// CompleteNothing offers no words, where only the user can know the value.
 func CompleteNothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// RegisterCompletion gives the flags of a command and of all below it their words, by
-// name; those that are not in the table are numbers or free words.
+// RegisterCompletion gives the flags of a command and all commands below it their completers, by
+// name; flags that are not in the table take numbers or free words.
 func RegisterCompletion(cmd *cobra.Command, flags map[string]Completer) {
 	register := func(f *pflag.Flag) {
 		words := flags[f.Name]
@@ -84,7 +84,8 @@ func RegisterCompletion(cmd *cobra.Command, flags map[string]Completer) {
 			words = CompleteNothing
 		}
 		if f.NoOptDefVal == "" {
-			// It fails only for a flag that the command has not, or twice.
+			// It fails only for a flag that the command does not have, or that is registered
+			// twice.
 			if err := cmd.RegisterFlagCompletionFunc(f.Name, words); err != nil {
 				panic(err)
 			}

@@ -9,21 +9,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The statuses that both programs use, as grep and diff do.
+// The exit statuses of both programs, like those of grep and diff.
 const (
 	Yes    = 0
 	No     = 1
 	Failed = 2
 )
 
-// A Status is an exit status, explained to people.
+// A Status is an exit status with its explanation.
 type Status struct {
 	Code    int
 	Meaning string
-	Of      string // which commands say so, and of what
+	Of      string // which commands return it, and when
 }
 
-// Statuses are all of them.
+// Statuses are all exit statuses.
 var Statuses = []Status{
 	{Yes, "done; the answer is yes", "every command"},
 	{No, "the answer is no", "recorder status: not healthy or not running; recorder check, recorder reload: the configuration is refused; " +
@@ -32,7 +32,7 @@ var Statuses = []Status{
 	{Failed, "not done, or not answered", "every command: what it says on standard error tells why; mistakes in the command line, too"},
 }
 
-// StatusText is the table for a terminal.
+// StatusText returns the table of statuses for a terminal.
 func StatusText() string {
 	var b strings.Builder
 	for _, s := range Statuses {
@@ -44,7 +44,7 @@ func StatusText() string {
 	return b.String()
 }
 
-// StatusTopic is what help exit-status prints.
+// StatusTopic returns the topic for help exit-status.
 func StatusTopic() *cobra.Command {
 	return &cobra.Command{
 		Use: "exit-status", Short: "What the exit status says",

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// takes is what flags of a type take.
+// takes says what values flags of a type accept.
 var takes = map[string]string{
 	"bool":     "true or false",
 	"int":      "a whole number",

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runDir is a directory of the system that is trusted as it is: a group may write this
-// one that only daemons of the system are in.
+// runDir is a directory of the system that is trusted although a group may write to it: only
+// daemons of the system are in that group.
 const runDir = "/var/run"
 
 // chmod gives the file at path a mode, and follows no link that was put in its place.

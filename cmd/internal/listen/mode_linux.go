@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runDir is a directory of the system that is trusted as it is: there is none.
+// runDir is empty: Linux has no directory that is trusted without a check.
 const runDir = ""
 
 // chmod gives the file at path a mode, and follows no link that was put in its place.

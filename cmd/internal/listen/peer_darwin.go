@@ -2,7 +2,7 @@ package listen
 
 import "golang.org/x/sys/unix"
 
-// credentials are those that the peer had when it connected.
+// credentials returns the user and groups that the peer had when it connected.
 func credentials(fd int) (*Peer, error) {
 	c, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {

@@ -6,21 +6,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// credentials are those that the peer had when it connected.
+// credentials returns the user and groups that the peer had when it connected.
 func credentials(fd int) (*Peer, error) {
 	c, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
 		return nil, err
 	}
 	p := &Peer{UID: int(c.Uid), Groups: []int{int(c.Gid)}}
-	// Not all kernels tell the other groups; then they do not count.
+	// Not all kernels report the supplementary groups; without them only the main group counts.
 	for _, gid := range peerGroups(fd) {
 		p.Groups = append(p.Groups, int(gid))
 	}
 	return p, nil
 }
 
-// peerGroups are the supplementary groups of the peer.
+// peerGroups returns the supplementary groups of the peer.
 func peerGroups(fd int) []uint32 {
 	groups := make([]uint32, 64)
 	for {

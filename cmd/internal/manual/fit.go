@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpWidth is how wide help is at most: as wide as the narrowest usual terminal.
+// helpWidth is the greatest width of help: that of the narrowest usual terminal.
 const helpWidth = 80
 
 // Help prints the help of a command so that it fits an ordinary terminal.
@@ -23,9 +23,8 @@ func Help(c *cobra.Command, _ []string) {
 	fmt.Fprint(c.OutOrStdout(), fit(text, helpWidth))
 }
 
-// fit breaks the lines of a help that are too long. Those of a paragraph are filled
-// anew; of a list the text goes on below where it began; an example goes on as a shell
-// has it, behind a backslash.
+// fit breaks the lines of a help text that are too long. A paragraph is filled again; an item of
+// a list continues below its text; an example continues as in a shell, after a backslash.
 func fit(text string, width int) string {
 	var out, paragraph []string
 	end := func() {
@@ -64,9 +63,9 @@ func fit(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// textColumn is where the last column of a line of a list begins, the explanation.
+// textColumn returns where the last column of a line in a list begins, the explanation.
 func textColumn(line string) int {
-	const most = 50 // of an explanation that begins farther right nothing would be left
+	const most = 50 // an explanation that begins farther right would have no room
 	at := len(line) - len(strings.TrimLeft(line, " "))
 	begin := at
 	if gap := strings.Index(line[at:], "  "); gap >= 0 {
@@ -79,8 +78,8 @@ func textColumn(line string) int {
 	return begin
 }
 
-// filled breaks a line at its blanks; what follows begins with indent, and each line
-// but the last ends in a sign.
+// filled breaks a line at its blanks; each following line begins with indent, and each line but
+// the last ends with sign.
 func filled(line, indent, sign string, width int) []string {
 	var out []string
 	at := len(line) - len(strings.TrimLeft(line, " "))
@@ -88,11 +87,11 @@ func filled(line, indent, sign string, width int) []string {
 		letters := []rune(line)
 		cut, quote, least := -1, rune(0), at
 		if sign == "" {
-			least = max(at, len([]rune(indent))-1) // What is explained is not broken.
+			least = max(at, len([]rune(indent))-1) // The explained word is not broken.
 		}
 		for i := 1; i <= width-len(sign) && i < len(letters); i++ {
 			switch l := letters[i]; {
-			case sign == "": // Only an example has words in quotes, which stay whole.
+			case sign == "": // Only an example has quoted words, which are not broken.
 			case l == quote:
 				quote = 0
 			case quote == 0 && (l == '\'' || l == '"'):
@@ -103,7 +102,7 @@ func filled(line, indent, sign string, width int) []string {
 			}
 		}
 		if cut < 0 || strings.TrimSpace(string(letters[:cut])) == "" {
-			break // A word that is too long stays whole.
+			break // A word that is too long is not broken.
 		}
 		out = append(out, string(letters[:cut])+sign)
 		line, at = indent+strings.TrimLeft(string(letters[cut:]), " "), len(indent)

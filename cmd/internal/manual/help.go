@@ -9,7 +9,7 @@ import (
 	"tachograph/store/query"
 )
 
-// HelpCommand is help, which says so where there is nothing of that name.
+// HelpCommand returns the help command, which reports an unknown name as an error.
 func HelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",

@@ -16,8 +16,7 @@ import (
 	"tachograph/sample"
 )
 
-// Expressions is what expressions are made of, as replay help expressions
-// prints it.
+// Expressions describes expressions, as replay help expressions prints it.
 //
 //go:embed expressions.txt
 var Expressions string
@@ -26,13 +25,13 @@ var Expressions string
 type Page struct {
 	Name    string // without the section
 	Section int
-	Text    string // for man
+	Text    string // in the format of man
 }
 
-// File is the name of the page's file.
+// File returns the name of the page's file.
 func (p Page) File() string { return fmt.Sprintf("%s.%d", p.Name, p.Section) }
 
-// Write puts pages into a directory.
+// Write writes pages to a directory.
 func Write(dir string, pages []Page) error {
 	err := os.MkdirAll(dir, 0o755)
 	for _, p := range pages {
@@ -46,7 +45,7 @@ func Write(dir string, pages []Page) error {
 	return nil
 }
 
-// Commands yields a command and all that are below it.
+// Commands yields a command and all commands below it.
 func Commands(c *cobra.Command) iter.Seq[*cobra.Command] {
 	return func(yield func(*cobra.Command) bool) { each(c, yield) }
 }
@@ -63,8 +62,7 @@ func each(c *cobra.Command, yield func(*cobra.Command) bool) bool {
 	return true
 }
 
-// OfProgram is the page of a program: all its commands, with their flags and
-// examples.
+// OfProgram returns the page of a program: all its commands, with their flags and examples.
 func OfProgram(root *cobra.Command, files ...string) Page {
 	w := newWriter(root.Name(), 1)
 	w.section("NAME")
@@ -101,12 +99,12 @@ func OfProgram(root *cobra.Command, files ...string) Page {
 	return Page{root.Name(), 1, w.b.String()}
 }
 
-// OfExpressions is the page about expressions.
+// OfExpressions returns the page about expressions.
 func OfExpressions() Page {
 	return OfText("tachograph-expressions", 7, "what replay computes with", Expressions)
 }
 
-// OfText is a page whose text stands as it is.
+// OfText returns a page with a preformatted text.
 func OfText(name string, section int, title, text string) Page {
 	w := newWriter(name, section)
 	w.section("NAME")
@@ -116,8 +114,8 @@ func OfText(name string, section int, title, text string) Page {
 	return Page{name, section, w.b.String()}
 }
 
-// OfMarkdown is a page of a text with headings, paragraphs, lists, tables and
-// blocks of code, as the descriptions of the formats are written.
+// OfMarkdown returns a page from a text with headings, paragraphs, lists, tables and blocks of
+// code, like the descriptions of the formats.
 func OfMarkdown(name string, section int, title, text string) Page {
 	w := newWriter(name, section)
 	w.section("NAME")
@@ -141,8 +139,7 @@ func (w *writer) section(title string) { w.line(".SH " + quote(title)) }
 
 func (w *writer) bold(s string) { w.line(".B " + quote(s)) }
 
-// paragraphs writes the text of a help; lines that are indented stand as they
-// are.
+// paragraphs writes a help text; indented lines stay as they are.
 func (w *writer) paragraphs(text string) {
 	for i, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {
@@ -182,7 +179,7 @@ func (w *writer) flags(set *pflag.FlagSet) {
 	})
 }
 
-// markdown writes what the descriptions of the formats are written in.
+// markdown writes text in the subset of Markdown that the descriptions of the formats use.
 func (w *writer) markdown(text string) {
 	code, table := false, false
 	for _, line := range strings.Split(text, "\n") {
@@ -216,7 +213,7 @@ func (w *writer) markdown(text string) {
 	}
 }
 
-// plain takes the marks of emphasis away, and leaves of links what is read.
+// plain removes the marks of emphasis, and replaces links by their text.
 func plain(s string) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "**", ""), "`", "")
 	for {
@@ -233,7 +230,7 @@ func plain(s string) string {
 	}
 }
 
-// escape makes a line of text one that man shows as it is.
+// escape escapes a line of text so that man shows it as it is.
 func escape(s string) string {
 	s = strings.ReplaceAll(s, `\`, `\e`)
 	s = strings.ReplaceAll(s, "-", `\-`)
@@ -254,5 +251,5 @@ func escape(s string) string {
 	return s
 }
 
-// quote makes s one argument of a macro.
+// quote returns s as one argument of a macro.
 func quote(s string) string { return `"` + strings.ReplaceAll(escape(s), `"`, `\(dq`) + `"` }

@@ -15,7 +15,7 @@ func descOf(m *pcp.Metric) pdu.Desc {
 	return pdu.Desc{PMID: m.PMID, Type: m.Type, InDom: m.InDom, Semantics: m.Semantics, Units: m.Units}
 }
 
-// describe says what a metric is.
+// describe returns the description of a metric.
 func (c *session) describe(m *pdu.DescReq) pdu.Message {
 	it := c.item(m.PMID)
 	if it == nil {
@@ -25,7 +25,7 @@ func (c *session) describe(m *pdu.DescReq) pdu.Message {
 	return &d
 }
 
-// describeAll says what many are.
+// describeAll returns the descriptions of many metrics.
 func (c *session) describeAll(m *pdu.DescIDs) pdu.Message {
 	answer := &pdu.Descs{List: make([]pdu.Desc, len(m.PMIDs))}
 	for i, id := range m.PMIDs {
@@ -38,8 +38,8 @@ func (c *session) describeAll(m *pdu.DescIDs) pdu.Message {
 	return answer
 }
 
-// present are the instances of a domain, in the order of their numbers: of what is
-// answered from they may come in another each time.
+// present returns the instances of a domain, in the order of their numbers. Metrics may return
+// them in another order each time.
 func (c *session) present(ctx context.Context, name string) ([]listed, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.s.opt.Timeout)
 	defer cancel()
@@ -52,7 +52,8 @@ func (c *session) present(ctx context.Context, name string) ([]listed, error) {
 	return list, nil
 }
 
-// instances says which instances there are, or of one the half that was not asked for.
+// instances returns the instances of a domain or, for a single one, its name for its number or
+// its number for its name.
 func (c *session) instances(ctx context.Context, from int32, m *pdu.InstanceReq) pdu.Message {
 	name, ok := c.indom(m.InDom)
 	if !ok {
@@ -91,12 +92,12 @@ func (c *session) instances(ctx context.Context, from int32, m *pdu.InstanceReq)
 	return failed(pcp.ErrInst)
 }
 
-// called reports whether a name is asked for, whole or by its first word.
+// called reports whether asked is a name, or its first word.
 func called(name, asked string) bool {
 	return name == asked || len(asked) < len(name) && name[len(asked)] == ' ' && strings.HasPrefix(name, asked) && !strings.Contains(asked, " ")
 }
 
-// text is the help of a metric or an instance domain: the short one where there is no
+// text returns the help text of a metric or an instance domain: the short one if there is no
 // long one.
 func (c *session) text(m *pdu.TextReq) pdu.Message {
 	long := m.Type&pdu.TextHelp != 0
@@ -126,7 +127,7 @@ func (c *session) text(m *pdu.TextReq) pdu.Message {
 	return &pdu.Text{Ident: m.Ident, Text: text}
 }
 
-// labels says what labels something has.
+// labels returns the labels of a metric, a domain, its instances or the host.
 func (c *session) labels(ctx context.Context, from int32, m *pdu.LabelReq) pdu.Message {
 	answer := &pdu.Labels{Ident: m.Ident, Type: m.Type}
 	var list []metric.Label
@@ -139,7 +140,7 @@ func (c *session) labels(ctx context.Context, from int32, m *pdu.LabelReq) pdu.M
 		}
 		list = []metric.Label{{Name: "agent", Value: pcp.Root}}
 	case pcp.LabelCluster:
-		// None, whichever it is.
+		// There are none, for any of them.
 	case pcp.LabelItem:
 		it := c.item(metric.PMID(m.Ident))
 		if it == nil {

@@ -1,6 +1,6 @@
 package pcpserve
 
-// indomHelp says what the instances of a domain are.
+// indomHelp has the help texts of instance domains, short and long.
 var indomHelp = map[string][2]string{
 	"process":        {"processes, by their ids", "Each process that runs: its number is its pid, its name the pid with six digits and what it runs. A pid that is used again for the same program has another name."},
 	"thread":         {"threads of selected processes", "Each thread of the processes whose threads are read: its number is the thread's, its name both numbers and what the thread is called."},
@@ -20,7 +20,7 @@ var indomHelp = map[string][2]string{
 	"source":         {"sources of metrics", "Each source that metrics are read from."},
 }
 
-// IndomHelp says what the instances of a domain are, in a few words and in more.
+// IndomHelp returns the short and the long help text of an instance domain.
 func IndomHelp(indom string) (short, long string) {
 	if h, ok := indomHelp[indom]; ok {
 		return h[0], h[1]

@@ -14,47 +14,47 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Metrics is what is answered from. Many may call it at once.
+// Metrics provides the metrics and values for a Server. Its methods may be called concurrently.
 type Metrics interface {
-	// Catalog is what there is. It is another pointer when that has changed, and
-	// clients are told then. It is asked for with every request: keep it at hand.
+	// Catalog returns the metrics. If they change it returns another pointer, and clients are
+	// informed. It is called for every request, so it must be fast.
 	Catalog() *Catalog
-	// Fetch brings what is wanted up to date, at most until ctx ends; then it returns
-	// what it has. An error is for when nothing can be said of any of it. What is wanted
-	// are pointers out of a Catalog that was given before, each once.
+	// Fetch updates the wanted metrics, and returns what it has when ctx ends. It returns an
+	// error only if it knows nothing about any of them. The wanted metrics are pointers from a
+	// Catalog that was returned before, each only once.
 	Fetch(ctx context.Context, want []*metric.Desc) (*View, error)
-	// Instances are those that an instance domain has now.
+	// Instances returns the present instances of an instance domain.
 	Instances(ctx context.Context, indom string) ([]*metric.Instance, error)
 }
 
-// A Storer is a Metrics of which some may be set. in is nil for a metric without
-// instances. It returns ErrReadOnly for those that may not.
+// A Storer is a Metrics with some metrics that can be set. in is nil for a metric without
+// instances. Store returns ErrReadOnly for the others.
 type Storer interface {
 	Store(ctx context.Context, d *metric.Desc, in *metric.Instance, v metric.Value) error
 }
 
-// View is how things stand. Nothing in it changes once it was handed out: neither its
-// blocks nor their instances.
+// View is the values at one time. Neither it nor its blocks and their instances change once it
+// was returned.
 type View struct {
 	At metric.Stamp
-	// Blocks are the present ones of the groups that what is wanted is of; the metrics of
-	// their groups are those of the Catalog. There may be others.
+	// Blocks are the present blocks of the wanted metrics' groups; the metrics of these groups
+	// are those of the Catalog. Other blocks may be among them.
 	Blocks []*metric.Block
-	// Missing are those that are in no block, with the reason. What is in neither was
-	// not read.
+	// Missing are the metrics that are in no block, with the reason. A metric in neither was not
+	// read.
 	Missing map[*metric.Desc]metric.Reason
 }
 
-// Catalog is what there is to ask for. It does not change.
+// Catalog is the list of all metrics. It does not change.
 type Catalog struct {
 	Descs []*metric.Desc
 	Host  metric.Host
-	// Labels say of the machine what Host does not.
+	// Labels are labels of the machine in addition to Host.
 	Labels []metric.Label
 }
 
-// Described is g with the descriptions of a catalog, by name. A metric that is of another
-// type there, or of other instances, has no name in it: nobody can be told of its values.
+// Described returns g with the descriptions of a catalog, by name. A metric with another type or
+// instance domain there gets an empty description: clients cannot get its values.
 func Described(g *metric.Group, catalog map[string]*metric.Desc) *metric.Group {
 	n := &metric.Group{Name: g.Name, Indom: g.Indom, Metrics: make([]*metric.Desc, len(g.Metrics))}
 	for i, d := range g.Metrics {
@@ -67,5 +67,5 @@ func Described(g *metric.Group, catalog map[string]*metric.Desc) *metric.Group {
 	return n
 }
 
-// ErrReadOnly is for values that may not be set.
+// ErrReadOnly is the error for metrics that cannot be set.
 var ErrReadOnly = errors.New("this metric cannot be set")

@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// ids answers names with numbers.
+// ids answers a request for the numbers of names.
 func (c *session) ids(m *pdu.Names) pdu.Message {
 	answer := &pdu.IDs{PMIDs: make([]metric.PMID, len(m.Names))}
 	known, why := int32(0), int32(pcp.ErrName)
@@ -31,7 +31,7 @@ func (c *session) ids(m *pdu.Names) pdu.Message {
 	return answer
 }
 
-// names answers a number with its names.
+// names answers a request for the names of a number.
 func (c *session) names(m *pdu.IDs) pdu.Message {
 	if len(m.PMIDs) != 1 {
 		return failed(pcp.ErrPMID)
@@ -43,7 +43,7 @@ func (c *session) names(m *pdu.IDs) pdu.Message {
 	return &pdu.Names{Names: append([]string{it.Name}, it.also...)}
 }
 
-// children answers with what stands directly below a name.
+// children answers a request for the names directly below a name.
 func (c *session) children(m *pdu.Children) pdu.Message {
 	answer := &pdu.Names{}
 	if m.Statuses {
@@ -74,7 +74,7 @@ func (c *session) children(m *pdu.Children) pdu.Message {
 	return answer
 }
 
-// traverse answers with all metrics at and below a name.
+// traverse answers a request for all metrics at and below a name.
 func (c *session) traverse(m *pdu.Traverse) pdu.Message {
 	answer := &pdu.Names{}
 	if it := c.world.named(m.Name); it != nil && c.item(it.PMID) != nil {

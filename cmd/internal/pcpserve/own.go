@@ -9,9 +9,8 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// The few metrics of pmcd's own that PCP's tools ask every pmcd for: what the machine is
-// called, so that an archive of pmlogger's is called so, and its zone, in which they show
-// times with -z.
+// The few metrics of pmcd's own that PCP's tools fetch from every pmcd: the machine's name,
+// which pmlogger gives its archive, and its zone, in which they show times with -z.
 var (
 	pmcdTimezone = metric.Desc{Name: "pmcd.timezone", PMID: metric.NewPMID(2, 0, 5), Type: metric.String, Sem: metric.Discrete,
 		Help: "The zone of the machine that is recorded, as POSIX writes it"}
@@ -23,8 +22,8 @@ var (
 		Help: "The zone of the machine that is recorded, as the file is called that describes it"}
 )
 
-// Own is what a server says in pmcd's place of a machine and of the zone that it is in at
-// a wall clock. Its descriptions are its own.
+// Own returns the values that a server provides in place of pmcd: for a machine, and its time
+// zone at a wall clock. The block has its own descriptions.
 func Own(host, zone string, wall int64, version string) *metric.Block {
 	tz, file := pcp.Zone(zone, wall)
 	b := &metric.Block{Group: &metric.Group{Name: "pmcd"}, Rows: []*metric.Instance{nil}}
@@ -41,7 +40,7 @@ func Own(host, zone string, wall int64, version string) *metric.Block {
 	return b
 }
 
-// WithOwn is m for Clients, who are also told what is in a block of Own.
+// WithOwn returns m for Clients, with the metrics of a block from Own added.
 func WithOwn(m Metrics, own *metric.Block) Metrics { return &owning{Metrics: m, own: own} }
 
 type owning struct {
@@ -49,7 +48,7 @@ type owning struct {
 	own *metric.Block
 
 	mu   sync.Mutex
-	base *Catalog // that all was made of
+	base *Catalog // the catalog that the others were made from
 	all  *Catalog
 }
 

@@ -12,29 +12,29 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// A roster knows the instances of one domain: their numbers, and what PCP calls them.
-// PCP takes what has the same number for the same thing as long as it lives itself.
+// A roster holds the instances of one domain: their PCP numbers and names. While a PCP client
+// runs, it takes instances with the same number for the same thing.
 type roster struct {
 	mu      sync.Mutex
 	perBoot bool
 	indom   string
 	numbers *pcp.Numbers
 	members map[string]*member // by key
-	words   map[string]string  // first words of names, with the key of who has it
+	words   map[string]string  // the first word of each name, with the key of its instance
 	seated  map[*metric.Group]*seating
 	sweep   uint64
-	most    int // members that were there at once, and some
+	most    int // the most members that were there at once, plus some
 	pids    reuse
 }
 
 type member struct {
 	id   uint32
-	name string // as PCP has it
-	own  string // what that was made of
-	met  uint64 // the last sweep that met it
+	name string // the name for PCP
+	own  string // the name that was made from
+	met  uint64 // the last sweep that met this member
 }
 
-// A seating is the instances of a block.
+// A seating holds the instances of a block with their numbers.
 type seating struct {
 	block *metric.Block
 	rows  []*metric.Instance
@@ -42,7 +42,7 @@ type seating struct {
 	ids   []uint32
 }
 
-// same reports whether a block has the same instances, which are called the same.
+// same reports whether a block has the same instances with the same names.
 func (s *seating) same(rows []*metric.Instance) bool {
 	if !slices.Equal(s.rows, rows) {
 		return false
@@ -65,10 +65,10 @@ func newRoster(indom string) *roster {
 const (
 	fewMembers = 1 << 12
 	maxGroups  = 1 << 8
-	maxMembers = 1 << 16 // of those that come back
+	maxMembers = 1 << 16 // for instances that may come back
 )
 
-// seat gives the numbers of a block's instances, which nobody may change.
+// seat returns the numbers of a block's instances. The caller must not change them.
 func (r *roster) seat(b *metric.Block) []uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *roster) seat(b *metric.Block) []uint32 {
 	return s.ids
 }
 
-// meet is what is known of an instance, which is there now.
+// meet returns the member for an instance that is there now.
 func (r *roster) meet(in *metric.Instance) *member {
 	m := r.members[in.Key]
 	if m == nil {
@@ -118,8 +118,8 @@ func (r *roster) number(in *metric.Instance) uint32 {
 	return r.numbers.Of(in.Key, in)
 }
 
-// name gives a member the name that PCP has for it: its first word tells it from all
-// others, for PCP's tools look no further than to the first blank.
+// name gives a member its name for PCP. Its first word is unique, because PCP's tools read a
+// name only up to the first blank.
 func (r *roster) name(m *member, in *metric.Instance) {
 	m.own = in.Name
 	name := visible.Text(in.Name)
@@ -149,7 +149,7 @@ func firstWord(name string) string {
 	return word
 }
 
-// prune forgets who has ended. Who comes back has the same number again.
+// prune forgets members that have ended. A member that comes back gets the same number again.
 func (r *roster) prune() {
 	limit := r.most
 	if !r.perBoot {
@@ -177,7 +177,7 @@ func (r *roster) prune() {
 	r.most = max(fewMembers, 2*len(r.members))
 }
 
-// list is the instances of a list as PCP has them.
+// list returns instances with their numbers and names for PCP.
 func (r *roster) list(dst []listed, ins []*metric.Instance) []listed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,8 +196,9 @@ type listed struct {
 	instance *metric.Instance
 }
 
-// reuse knows which process has had a pid last, and what it was called: PCP tells those
-// that come after it with the same name by a number. It forgets after some ten thousands.
+// reuse remembers the last process with each PID and its name: PCP's name for a later process
+// with the same PID and name gets a counter. It forgets processes after some ten thousand
+// others.
 type reuse struct {
 	now, before map[uint32]use
 }
@@ -211,7 +212,7 @@ var seed = maphash.MakeSeed()
 
 const usesKept = 1 << 15
 
-// nth is how many have had the number and the name of an instance right before it.
+// nth returns how many earlier instances had the number and the name of an instance.
 func (r *reuse) nth(id uint32, in *metric.Instance) uint32 {
 	is := use{key: maphash.String(seed, in.Key), name: maphash.String(seed, in.Name)}
 	was, known := r.now[id]
@@ -221,7 +222,7 @@ func (r *reuse) nth(id uint32, in *metric.Instance) uint32 {
 	switch {
 	case !known:
 	case was.key == is.key:
-		is.nth = was.nth // it has another name now, or is back from where it was forgotten
+		is.nth = was.nth // it was renamed, or has returned after it was forgotten
 	case was.name == is.name:
 		is.nth = was.nth + 1
 	}

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// mostLines is how many lines a minute strangers can have logged.
+// mostLines is how many log lines a minute clients can cause.
 const mostLines = 60
 
-// Sparing is a log for what strangers can cause as often as they like, by connecting: when
-// they have caused much in a minute, what else they do in it is only counted.
+// Sparing returns a log for events that any client can cause as often as it likes, just by
+// connecting. Above mostLines in a minute, further events are only counted.
 func Sparing(log *slog.Logger) *slog.Logger { return slog.New(&sparing{log.Handler(), new(spared)}) }
 
 type sparing struct {
@@ -19,14 +19,14 @@ type sparing struct {
 	*spared
 }
 
-// spared is what was said in a minute, and what was not.
+// spared counts the lines of a minute that were logged, and those that were not.
 type spared struct {
 	mu         sync.Mutex
 	since      time.Time
 	said, kept int
 }
 
-// may reports whether something may be said now, and how much before it was not.
+// may reports whether a line may be logged now, and how many were suppressed before.
 func (s *spared) may() (ok bool, kept int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

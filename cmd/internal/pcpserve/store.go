@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// store sets values, all or up to the first that cannot be.
+// store sets values, until one cannot be set.
 func (c *session) store(ctx context.Context, from int32, m *pdu.Result) pdu.Message {
 	storer, ok := c.s.m.(Storer)
 	if !ok || !c.s.rules(c.who(from)) {
@@ -57,8 +57,8 @@ func instanceOf(list []listed, id uint32) (in *metric.Instance, ok bool) {
 	return nil, false
 }
 
-// valueOf is a value that was sent for a metric. Whether a number in situ has a sign is
-// the metric's to say.
+// valueOf returns a value that a client sent for a metric. The metric's type decides whether a
+// number sent in situ is signed.
 func valueOf(it *item, set *pdu.Set, i int) (v metric.Value, ok bool) {
 	v.Type = it.desc.Type
 	switch {

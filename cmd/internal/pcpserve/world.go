@@ -8,13 +8,13 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// A world is a Catalog as PCP knows it. It does not change.
+// A world is a Catalog with PCP's names and numbers. It does not change.
 type world struct {
 	cat    *Catalog
 	items  []*item // by name
 	byPMID map[metric.PMID]*item
 	byDesc map[*metric.Desc]*item
-	byOwn  map[string]*item // by the names that are not PCP's
+	byOwn  map[string]*item // by our own names
 	indoms map[uint32]string
 }
 
@@ -23,9 +23,9 @@ type item struct {
 	*pcp.Metric
 	desc  *metric.Desc
 	index int // in items
-	// private are those of which only some may have the values.
+	// private metrics are those whose values only some clients may see.
 	private bool
-	// also are its further names.
+	// also are the item's further names.
 	also []string
 }
 
@@ -37,8 +37,8 @@ func (it *item) domain() uint32 {
 // nothing is the world before there is a catalog.
 var nothing = &world{cat: &Catalog{}}
 
-// newWorld gives what a catalog has names and numbers. Those by name that want the same
-// are told apart in the order of their own names, as exported archives do.
+// newWorld gives the metrics of a catalog their names and numbers for PCP. If several would get
+// the same, they are distinguished in the order of their own names, as in exported archives.
 func newWorld(cat *Catalog, space *pcp.Space, private func(*metric.Desc) bool) *world {
 	n := len(cat.Descs)
 	w := &world{
@@ -52,7 +52,7 @@ func newWorld(cat *Catalog, space *pcp.Space, private func(*metric.Desc) bool) *
 		m := space.Add(d)
 		first := w.byPMID[m.PMID]
 		if first != nil && first.Name == m.Name {
-			continue // described twice
+			continue // it is described twice
 		}
 		it := &item{Metric: m, desc: d, private: private(d)}
 		w.items = append(w.items, it)
@@ -74,7 +74,7 @@ func newWorld(cat *Catalog, space *pcp.Space, private func(*metric.Desc) bool) *
 	return w
 }
 
-// find is what a group calls d.
+// find returns the item for d, a description in a group.
 func (w *world) find(d *metric.Desc) *item {
 	if it := w.byDesc[d]; it != nil {
 		return it
@@ -82,7 +82,7 @@ func (w *world) find(d *metric.Desc) *item {
 	return w.byOwn[d.Name]
 }
 
-// named is the metric of that name.
+// named returns the metric with that name.
 func (w *world) named(name string) *item {
 	i, ok := slices.BinarySearchFunc(w.items, name, func(it *item, name string) int { return strings.Compare(it.Name, name) })
 	if !ok {
@@ -91,7 +91,7 @@ func (w *world) named(name string) *item {
 	return w.items[i]
 }
 
-// below are the metrics whose names begin with a name and a dot; all for "".
+// below returns the metrics whose names begin with a name and a dot; all for "".
 func (w *world) below(name string) []*item {
 	if name == "" {
 		return w.items
@@ -105,7 +105,7 @@ func (w *world) below(name string) []*item {
 	return w.items[from:to]
 }
 
-// sameNames reports whether PCP knows two worlds by the same names and descriptions.
+// sameNames reports whether two worlds have the same names and descriptions for PCP.
 func (w *world) sameNames(o *world) bool {
 	return slices.EqualFunc(w.items, o.items, func(a, b *item) bool {
 		return a.Name == b.Name && a.PMID == b.PMID && a.Type == b.Type && a.InDom == b.InDom && a.Semantics == b.Semantics && a.Units == b.Units

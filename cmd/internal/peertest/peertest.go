@@ -1,5 +1,5 @@
-// Package peertest starts the servers of other projects for tests. Each listens at
-// addresses of its own, is asked until it answers, and ends with the test.
+// Package peertest starts the servers of other projects for tests. Each listens at its own
+// addresses, and ends with the test; Start waits until it answers.
 package peertest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tachograph/testdata/patience"
 )
 
-// Need skips a test where one of some programs is missing, and with -short.
+// Need skips a test if one of the programs is missing, and with -short.
 func Need(t testing.TB, programs ...string) {
 	t.Helper()
 	if testing.Short() {
@@ -29,9 +29,9 @@ func Need(t testing.TB, programs ...string) {
 	}
 }
 
-// Addresses are n that nobody listens at, for a program that must be told where to. The
-// kernel chooses their ports. On Linux they are of a part of loopback that is this
-// process's own, so that nobody takes one before that program does.
+// Addresses returns n free addresses, for a program that must be given them. The kernel chooses
+// their ports. On Linux they are in a part of loopback that is reserved for this process, so
+// that no other program takes one before that program does.
 func Addresses(t testing.TB, n int) []string {
 	t.Helper()
 	host := "127.0.0.1"
@@ -44,21 +44,21 @@ func Addresses(t testing.TB, n int) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() // not before there are all
+		defer l.Close() // only when all are chosen
 		list = append(list, l.Addr().String())
 	}
 	return list
 }
 
-// A Peer is a program of others.
+// A Peer is a running program of another project.
 type Peer struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 	said  said
 }
 
-// Start starts a program and waits until it answers at a URL that all is well. It is
-// killed at the end of the test.
+// Start starts a program and waits until it answers at a URL with success. It is killed at the
+// end of the test.
 func Start(t testing.TB, url string, program string, args ...string) *Peer {
 	t.Helper()
 	p := &Peer{cmd: exec.Command(program, args...), ended: make(chan struct{})}
@@ -92,13 +92,13 @@ func Start(t testing.TB, url string, program string, args ...string) *Peer {
 	return p
 }
 
-// End sends it a signal and waits for its end.
+// End sends a signal to the program and waits for its end.
 func (p *Peer) End(signal os.Signal) {
 	_ = p.cmd.Process.Signal(signal)
 	<-p.ended
 }
 
-// said is what a program has said, of which the end is kept.
+// said keeps the end of a program's output.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -22,16 +22,16 @@ import (
 	"tachograph/store/disk"
 )
 
-// Version is that of the file.
+// Version is the version of the file format.
 const Version = 1
 
-// Suffix is how the names of these files end.
+// Suffix ends the names of these files.
 const Suffix = ".push"
 
-// State is what the file holds.
+// State is the contents of the file.
 type State struct {
 	Version int `json:"version"`
-	// Target is the address that is pushed to, without what is secret in it.
+	// Target is the address that is pushed to, without its secrets.
 	Target string `json:"target"`
 	Host   string `json:"host,omitempty"` // its ID
 	Name   string `json:"host_name,omitempty"`
@@ -42,15 +42,15 @@ type State struct {
 	Follow   bool      `json:"follow"`
 	At       time.Time `json:"at"` // when this was written
 	Began    time.Time `json:"started"`
-	// Ended says that the program has come to its end by itself.
+	// Ended says that the push has ended by itself, not by a crash.
 	Ended bool `json:"ended"`
 
-	// Acked is the position that the receiver has acknowledged; InFlight, where a
-	// batch is on its way that begins there, that batch's end.
+	// Acked is the position that the receiver has acknowledged. While a batch that begins there
+	// is being sent, InFlight is the position of its end.
 	Acked    string `json:"acknowledged,omitempty"`
 	InFlight string `json:"in_flight,omitempty"`
-	// AckedWall is when the latest of what was acknowledged was recorded; Recorded
-	// that of what was read. Both are nanoseconds since 1970.
+	// AckedWall is when the latest acknowledged value was recorded, and Recorded the same for
+	// the latest value read. Both are nanoseconds since 1970.
 	AckedWall int64 `json:"acknowledged_until,omitempty"`
 	Recorded  int64 `json:"read_until,omitempty"`
 	// Since is the wall clock before which nothing is pushed.
@@ -59,23 +59,23 @@ type State struct {
 	Values  uint64 `json:"values"`  // acknowledged
 	Batches uint64 `json:"batches"` // acknowledged
 	Bytes   uint64 `json:"bytes"`   // of these
-	Waiting uint64 `json:"waiting"` // values made ready, and not acknowledged
-	// Rate is how many values a second of what was recorded came to lately.
+	Waiting uint64 `json:"waiting"` // values ready to be sent, not yet acknowledged
+	// Rate is how many values a second of recording had lately.
 	Rate    float64 `json:"values_per_second"`
 	Retries uint64  `json:"retries"`
 
-	// Refused counts what the receiver will never take, and Set is where the latest
-	// of it stands in the recording.
+	// Refused counts the batches that the receiver has refused for good, and Set has the
+	// positions of the latest of them in the recording.
 	Refused       uint64  `json:"refused_batches"`
 	RefusedValues uint64  `json:"refused_values"`
 	Set           []Range `json:"refused,omitempty"`
-	// Lost says what was gone before it was pushed.
+	// Lost counts what was removed before it was pushed.
 	Lost     uint64 `json:"lost"`
 	LostText string `json:"lost_text,omitempty"`
 
 	LastError   string    `json:"last_error,omitempty"`
 	LastErrorAt time.Time `json:"last_error_at,omitzero"`
-	// Failing says that the last attempt failed, and is tried again.
+	// Failing says that the last attempt failed and will be repeated.
 	Failing bool `json:"failing"`
 }
 
@@ -88,18 +88,18 @@ type Range struct {
 	Values uint64    `json:"values"`
 	Why    string    `json:"why"`
 	At     time.Time `json:"at"`
-	// Sent says that it was sent once more, and nobody knows what became of it.
+	// Sent says that it was sent once more, with unknown result.
 	Sent bool `json:"sent_again,omitempty"`
 }
 
-// MostRanges bounds what is kept of what was refused.
+// MostRanges is how many refused ranges are kept.
 const MostRanges = 100
 
-// maxSize is far more than any such file has.
+// maxSize is far larger than any such file.
 const maxSize = 256 << 10
 
-// Read reads the file at path. Whatever stands there may be a stranger's: a link, a
-// pipe or a file without end is refused.
+// Read reads the file at path. The path may be under the control of another user: Read refuses a
+// link, a pipe, and a file that is too large.
 func Read(path string) (*State, error) {
 	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -123,8 +123,8 @@ func Read(path string) (*State, error) {
 	return s, nil
 }
 
-// Write replaces the file at path, so that after a power cut it is the old one or
-// this.
+// Write replaces the file at path, so that after a power cut it is either the old one or this
+// one.
 func (s *State) Write(path string) error {
 	s.Version = Version
 	text, err := json.Marshal(s)
@@ -147,7 +147,7 @@ func (s *State) Write(path string) error {
 	return nil
 }
 
-// Lock makes sure that one program at a time keeps the state at path.
+// Lock makes sure that only one program at a time uses the state at path.
 func Lock(path string) (unlock func(), err error) {
 	l, err := disk.OS.Lock(path + ".lock")
 	if errors.Is(err, disk.ErrLocked) {
@@ -159,7 +159,7 @@ func Lock(path string) (unlock func(), err error) {
 	return func() { _ = l.Unlock() }, nil
 }
 
-// Name is what the file for a target is called, and for a host where one was chosen.
+// Name returns the name of the file for a target and, if a host was chosen, for that host.
 func Name(target, host string) string {
 	name := ""
 	if u, err := url.Parse(target); err == nil {
@@ -175,16 +175,16 @@ func Name(target, host string) string {
 	return fmt.Sprintf("%.60s-%08x%s", name, h.Sum32(), Suffix)
 }
 
-// mostTargets bounds how many states of a directory are told.
+// mostTargets is how many states of a directory are reported.
 const mostTargets = 32
 
-// Told is a state with where it was found.
+// Told is a state with its path.
 type Told struct {
 	Path string
 	*State
 }
 
-// In are the states in a directory, which may not be there.
+// In returns the states in a directory, which may not exist.
 func In(dir string) (list []Told, errs []error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*"+Suffix))
 	if err != nil {
@@ -207,8 +207,8 @@ func In(dir string) (list []Told, errs []error) {
 	return list, errs
 }
 
-// Lag is how far what was acknowledged is behind what is recorded, which is known
-// up to newest.
+// Lag returns how far the acknowledged part is behind the recording, which reaches at least to
+// newest.
 func (s *State) Lag(newest int64) time.Duration {
 	newest = max(newest, s.Recorded)
 	if s.AckedWall == 0 || newest <= s.AckedWall {
@@ -217,7 +217,7 @@ func (s *State) Lag(newest int64) time.Duration {
 	return time.Duration(newest - s.AckedWall)
 }
 
-// Trouble is what somebody should know about, "" if there is nothing.
+// Trouble returns what the user should know about, "" if nothing.
 func (s *State) Trouble(now time.Time) string {
 	var parts []string
 	switch {
@@ -232,8 +232,9 @@ func (s *State) Trouble(now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
-// silence is how long a running push writes nothing at most, twice over.
+// silence is the age of the file from which on a running push has a problem: twice the longest
+// time between two writes.
 const silence = 2 * Beat
 
-// Beat is how often a running push writes its state, also if nothing has changed.
+// Beat is how often a running push writes its state, even if nothing has changed.
 const Beat = 30 * time.Second

@@ -8,19 +8,18 @@ import (
 	"tachograph/config"
 )
 
-// Report is how far what is recorded was brought to a server, as people are told.
+// Report is how far a push has brought the recording to a server, for display.
 type Report struct {
 	Target  string `json:"target"`
 	Path    string `json:"path"`
 	Running bool   `json:"running"`
-	// Until is when the latest of what was acknowledged was recorded, and LagSeconds
-	// how far that is behind what is recorded; LagValues is about how many values that
-	// are.
+	// Until is when the latest acknowledged value was recorded, LagSeconds how far that is
+	// behind the recording, and LagValues about how many values that is.
 	Until      time.Time `json:"acknowledged_until,omitzero"`
 	LagSeconds float64   `json:"lag_seconds"`
 	LagValues  uint64    `json:"lag_values"`
-	// AtLeast says that nobody knows how far what is recorded goes: it is at least as far
-	// as the push has read.
+	// AtLeast says that the end of the recording is not known: it is at least what the push has
+	// read.
 	AtLeast   bool      `json:"lag_at_least,omitempty"`
 	Values    uint64    `json:"values"`
 	Retries   uint64    `json:"retries"`
@@ -32,8 +31,8 @@ type Report struct {
 	Trouble   string    `json:"trouble,omitempty"`
 }
 
-// Reports are of what pushes have left in directories, which others may write to.
-// newest is when something was recorded last.
+// Reports returns a report for each state in directories, which others may write to. newest is
+// when the last value was recorded.
 func Reports(dirs []string, newest, now time.Time) (list []Report) {
 	for _, dir := range dirs {
 		states, errs := In(dir)
@@ -47,8 +46,8 @@ func Reports(dirs []string, newest, now time.Time) (list []Report) {
 	return list
 }
 
-// Report says how far a push is; newest, where it is known, is when something was
-// recorded last.
+// Report returns how far a push is. newest is when the last value was recorded, zero if not
+// known.
 func (s Told) Report(newest, now time.Time) Report {
 	last := int64(0)
 	if !newest.IsZero() {
@@ -61,14 +60,14 @@ func (s Told) Report(newest, now time.Time) Report {
 	if s.AckedWall != 0 {
 		p.Until = time.Unix(0, s.AckedWall)
 	}
-	// What was not read yet is as much as it was before, in its time.
+	// Estimate the unread part by the rate of values in the read part.
 	if s.Rate > 0 {
 		p.LagValues = max(p.LagValues, uint64(lag.Seconds()*s.Rate))
 	}
 	return p
 }
 
-// Words is that in a line.
+// Words returns the report in a line.
 func (p *Report) Words() string {
 	text := p.Target
 	if p.Path == "" {

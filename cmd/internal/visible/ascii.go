@@ -6,14 +6,13 @@ import (
 	"unicode"
 )
 
-// drawn are the letters that the programs use themselves.
+// drawn are the characters that the programs themselves print, with their replacements.
 var drawn = map[rune]byte{
 	'▁': '_', '▂': '.', '▃': ':', '▄': '-', '▅': '=', '▆': '+', '▇': '*', '█': '#', '░': ':',
 	'┤': '|', '┌': '+', '┐': '+', '└': '`', '┘': '+', '│': '|', '├': '|', '─': '-', '┬': '+', '┴': '+', '┼': '+', '…': '~', '←': '<', '°': ' ', 'µ': 'u', '−': '-', '·': '.', '×': 'x',
 }
 
-// UTF8 reports whether the locale's letters are those of UTF-8. Without a locale a
-// Mac's are.
+// UTF8 reports whether the locale's encoding is UTF-8. Without a locale, it is on a Mac.
 func UTF8(env func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(env(name)); v != "" {
@@ -23,11 +22,11 @@ func UTF8(env func(string) string) bool {
 	return runtime.GOOS == "darwin"
 }
 
-// ASCII is s in letters of ASCII, in as many columns: what the programs draw becomes
-// the nearest there is, and what strangers wrote a question mark.
+// ASCII returns s in ASCII, as wide as before. Characters that the programs draw are replaced by
+// the nearest ASCII ones, and others' characters by question marks.
 func ASCII(s string) string { return string(appendASCII(nil, s)) }
 
-// appendASCII writes s in letters of ASCII, in as many columns.
+// appendASCII appends s in ASCII, as wide as before.
 func appendASCII(b []byte, s string) []byte {
 	for _, r := range s {
 		c, known := drawn[r]
@@ -49,7 +48,8 @@ func appendASCII(b []byte, s string) []byte {
 	return b
 }
 
-// braille is the nearest to a letter of dots, by where most of them stand.
+// braille returns the nearest ASCII character to a braille pattern, by where most of its dots
+// are.
 func braille(r rune) byte {
 	const upper, lower = 0x01 | 0x02 | 0x08 | 0x10, 0x04 | 0x20 | 0x40 | 0x80
 	switch dots := r - 0x2800; {

@@ -15,10 +15,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text is s as one line without a letter that does more than be shown.
+// Text returns s as one line, with all characters escaped that do more than be shown.
 func Text(s string) string { return escape(s, false) }
 
-// Lines is Text for what may have several lines: their ends and tabs stay.
+// Lines is like Text, but keeps line ends and tabs.
 func Lines(s string) string { return escape(s, true) }
 
 func escape(s string, lines bool) string {
@@ -57,14 +57,14 @@ func Acts(r rune) bool {
 	case r < 0xa0:
 		return false
 	case r&0xfffe == 0xfffe || r >= 0xfdd0 && r <= 0xfdef:
-		return true // No letters, by definition.
+		return true // These are noncharacters by definition.
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 const hex = "0123456789abcdef"
 
-// appendEscape writes r, or the one byte that is none, visibly.
+// appendEscape appends an escape for r, or for a single byte raw that is not a character.
 func appendEscape(b []byte, r rune, raw string) []byte {
 	switch {
 	case r == '\n':
@@ -79,7 +79,7 @@ func appendEscape(b []byte, r rune, raw string) []byte {
 	return AppendJSON(b, r)
 }
 
-// AppendJSON writes r as json does letters that it does not want to show.
+// AppendJSON appends r as a JSON escape.
 func AppendJSON(b []byte, r rune) []byte {
 	if r > 0xffff {
 		r -= 0x10000

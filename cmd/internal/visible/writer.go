@@ -10,63 +10,61 @@ import (
 	"unicode/utf8"
 )
 
-// What the programs themselves tell a terminal. A Writer lets it through if its
-// destination is a terminal, and nothing else that acts.
+// The escape sequences that the programs use themselves. A Writer passes them on if its
+// destination is a terminal, and no others.
 const (
 	bold  = "\x1b[1m"
 	faint = "\x1b[2m"
-	alarm = "\x1b[1;31m" // bold as well: red is dark on some grounds, and no colour to some eyes
+	alarm = "\x1b[1;31m" // bold as well: red is dark on some backgrounds, and some people do not see it
 	reset = "\x1b[0m"
 	// EraseLine goes to the beginning of the line and empties it.
 	EraseLine = "\r\x1b[K"
 )
 
-// Styled is text that this package has made and that may hold what is ours.
+// Styled is text that this package has made, which may contain our sequences.
 type Styled string
 
-// Bold is s for headings on a terminal.
+// Bold returns s for headings on a terminal.
 func Bold(s string) Styled { return Styled(bold + Text(s) + reset) }
 
-// Faint is s for what is not there, on a terminal.
+// Faint returns s for something absent, on a terminal.
 func Faint(s string) Styled { return Styled(faint + Text(s) + reset) }
 
-// Alarm is s for what is out of the ordinary, on a terminal. The text must say so by
-// itself, too.
+// Alarm returns s for something unusual, on a terminal. The text alone must say so, too.
 func Alarm(s string) Styled { return Styled(alarm + Text(s) + reset) }
 
-// Writer is where the programs print. Printf and Println write what they are
-// given in one line each; Write, for all others, keeps ends of lines and tabs.
+// Writer is what the programs print to. Printf and Println print each argument as one line;
+// Write, for all other callers, keeps line ends and tabs.
 type Writer struct {
 	mu       sync.Mutex
 	w        io.Writer
 	terminal bool
 	ascii    bool
 	lines    int
-	rest     []byte // of a letter that was cut in two
+	rest     []byte // the beginning of a character that was cut in two
 }
 
 // NewWriter returns a writer to w, which is a terminal or not.
 func NewWriter(w io.Writer, terminal bool) *Writer { return &Writer{w: w, terminal: terminal} }
 
-// ASCII makes w write for a locale without other letters: what the programs
-// draw becomes the nearest there is, as wide as before, and what strangers wrote
-// a question mark.
+// ASCII makes w write for a locale without other characters: what the programs draw becomes the
+// nearest ASCII, as wide as before, and others' characters become question marks.
 func (w *Writer) ASCII() { w.ascii = true }
 
-// Styles says whether w lets through what is ours: as for a terminal.
+// Styles sets whether w passes on our escape sequences, as for a terminal.
 func (w *Writer) Styles(on bool) { w.terminal = on }
 
-// Lines is how many ends of lines w has written.
+// Lines returns how many line ends w has written.
 func (w *Writer) Lines() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lines
 }
 
-// Unwrap is where w writes to.
+// Unwrap returns the writer that w writes to.
 func (w *Writer) Unwrap() io.Writer { return w.w }
 
-// Printf prints; what stands in args is one line, whatever it holds.
+// Printf prints; each argument stays on one line, whatever it contains.
 func (w *Writer) Printf(format string, args ...any) {
 	fmt.Fprintf(w, format, tame(args)...)
 }
@@ -87,13 +85,13 @@ func tame(args []any) []any {
 		case fmt.Stringer:
 			safe[i] = Text(a.String())
 		default:
-			safe[i] = a // Numbers, and what is Styled.
+			safe[i] = a // Numbers, and Styled text.
 		}
 	}
 	return safe
 }
 
-// Write writes p as text.
+// Write writes p as text, escaped.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +110,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what may have been the beginning of a letter.
+// Flush writes a last incomplete character.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,7 +134,7 @@ func (w *Writer) put(b []byte) error {
 	return err
 }
 
-// cutLetter is where a letter begins that b has only the beginning of.
+// cutLetter returns where an incomplete character at the end of b begins.
 func cutLetter(b []byte) int {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {
@@ -149,8 +147,8 @@ func cutLetter(b []byte) int {
 	return len(b)
 }
 
-// shown reports whether b is nothing but letters of ASCII and ends of lines, which
-// most is: eight bytes at a time, and looked at after each 64.
+// shown reports whether b has only printable ASCII and line ends, as most text does. It reads
+// eight bytes at a time, and checks after each 64.
 func shown(b []byte) bool {
 	for ; len(b) >= 64; b = b[64:] {
 		bad := uint64(0)
@@ -169,12 +167,12 @@ func shown(b []byte) bool {
 	return true
 }
 
-// acting is not zero if any of eight bytes is no letter of ASCII and no end of a line.
+// acting is not zero if any of eight bytes is neither printable ASCII nor a line end.
 func acting(x uint64) uint64 {
 	const ones = 0x0101010101010101
 	beyond := (x | (x + ones)) & (0x80 * ones)          // 0x7f and above
 	letters := (x>>5 | x>>6) & ones                     // a space and above
-	others := ((x ^ '\n'*ones) + 0x7f*ones) >> 7 & ones // no end of a line
+	others := ((x ^ '\n'*ones) + 0x7f*ones) >> 7 & ones // not a line end
 	return beyond | others&^letters
 }
 
@@ -198,7 +196,7 @@ func (w *Writer) filter(p []byte) []byte {
 	return b
 }
 
-// own is how long the sequence is that s begins with, if it is one of ours.
+// own returns the length of our escape sequence at the beginning of s, 0 if there is none.
 func (w *Writer) own(s string) int {
 	if w.terminal {
 		for _, seq := range []string{bold, faint, alarm, reset, EraseLine} {

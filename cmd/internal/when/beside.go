@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Beside reads an instant that is typed while another one is looked at: -5m and +1h
-// are counted from that, and a time of day is of its day or, if the archive does not
-// cover that, of the nearest day of which it does. All else is as Parse reads it.
+// Beside parses an instant that the user types while looking at another one: -5m and +1h are
+// relative to that one, and a time of day is on its day or, if the archive does not cover that,
+// on the nearest day where it does. All else is as in Parse.
 func (r Reference) Beside(s string, at time.Time) (time.Time, error) {
 	text := strings.TrimSpace(s)
 	if text != "" && (text[0] == '-' || text[0] == '+') {

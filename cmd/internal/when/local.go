@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// local is the instant at which clocks in the zone show what t shows. In the
-// night in which clocks are set back a time comes twice: the one that the
-// archive covers is meant, and if it covers both, people have to say which. In
-// the night in which they are set forward some times never come.
+// local returns the instant at which clocks in the zone show what t shows. In the night when
+// clocks are set back a time comes twice: local takes the one that the archive covers, and
+// returns an error if it covers both. In the night when they are set forward some times never
+// come.
 func (r Reference) local(t time.Time) (time.Time, error) {
 	all := r.showing(t)
 	if len(all) == 2 {
@@ -30,19 +30,19 @@ func (r Reference) local(t time.Time) (time.Time, error) {
 	return all[0], nil
 }
 
-// midnight is the instant at which the day begins: the first of two midnights,
-// and where clocks are set forward at midnight, what they are set to.
+// midnight returns the instant at which a day begins: the first of two midnights or, if clocks
+// are set forward at midnight, the time they are set to.
 func (r Reference) midnight(day time.Time) time.Time {
 	if all := r.showing(day); len(all) > 0 {
 		return all[0]
 	}
-	// Of all instants of the day the change is the first.
+	// The change of clocks is the first instant of the day.
 	_, after := r.offsets(day)
 	begin, _ := day.Add(-after).Add(24 * time.Hour).In(r.Zone).ZoneBounds()
 	return begin
 }
 
-// showing are the instants, in order, at which clocks show what t shows.
+// showing returns the instants, in order, at which clocks show what t shows.
 func (r Reference) showing(t time.Time) []time.Time {
 	var out []time.Time
 	before, after := r.offsets(t)
@@ -55,7 +55,7 @@ func (r Reference) showing(t time.Time) []time.Time {
 	return out
 }
 
-// offsets are how far clocks are ahead of UTC before and after the day of t.
+// offsets returns how far clocks are ahead of UTC before and after the day of t.
 func (r Reference) offsets(t time.Time) (before, after time.Duration) {
 	const aDay = 24 * time.Hour
 	_, b := t.Add(-aDay).In(r.Zone).Zone()
@@ -63,7 +63,7 @@ func (r Reference) offsets(t time.Time) (before, after time.Duration) {
 	return time.Duration(b) * time.Second, time.Duration(a) * time.Second
 }
 
-// covers reports whether the archive covers at; an empty one may cover all.
+// covers reports whether the archive covers at; an empty archive counts as covering all.
 func (r Reference) covers(at time.Time) bool {
 	return (r.Start.IsZero() || !at.Before(r.Start)) && (r.End.IsZero() || !at.After(r.End))
 }

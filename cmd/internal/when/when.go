@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Reference is what relative times are relative to.
+// Reference holds the instants that times are relative to.
 type Reference struct {
 	Now  time.Time
 	Zone *time.Location
-	// Start and End are what the archive covers; zero when it is empty.
+	// Start and End are the span of the archive; zero if it is empty.
 	Start, End time.Time
-	// Last is when an event of that kind happened last, zero if it is not known.
+	// Last returns when the last event of a kind happened, zero if that is not known.
 	Last func(kind string) time.Time
 }
 
@@ -23,14 +23,13 @@ var layouts = []string{
 	"2006-01-02 15:04", "2006-01-02T15:04",
 }
 
-// Forms says in a few words what Parse reads.
+// Forms says in a few words what Parse accepts.
 const Forms = "2026-11-20 03:12, 03:12, 3:12am, yesterday 03:12, monday noon, -2h, now, start, end-5m, last boot, @unix or RFC 3339"
 
-// Parse reads an instant: RFC 3339; a date, with or without a time; a time of
-// day or of a day of the week, which is the latest such instant that the
-// archive covers; yesterday and today, with a time of day or from their
-// beginning; now or -2h, counted from now; @seconds since 1970; start or end of
-// the archive, or its last boot, with an offset if need be.
+// Parse parses an instant: RFC 3339; a date, with or without a time; a time of day or of a day
+// of the week, which is the latest such instant in the archive; yesterday and today, with a time
+// of day or from their beginning; now, or -2h relative to now; @seconds since 1970; start or end
+// of the archive, or its last boot, with an optional offset.
 func (r Reference) Parse(s string) (time.Time, error) {
 	text := strings.TrimSpace(s)
 	if text == "" {
@@ -64,8 +63,8 @@ func (r Reference) Parse(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time (a time is %s)", s, Forms)
 }
 
-// clock is the latest instant with the time of day of t that the archive
-// covers, else the one on the day of its end.
+// clock returns the latest instant with the time of day of t that the archive covers, else the
+// one on the day of its end.
 func (r Reference) clock(t time.Time) (time.Time, error) {
 	ref := r.latest().In(r.Zone)
 	day := func(back int) time.Time {
@@ -100,7 +99,7 @@ func unix(text string) (time.Time, error) {
 	return time.Unix(sec, ns), nil
 }
 
-// Offset reads +5m or -2h.
+// Offset parses +5m or -2h.
 func Offset(s string) (time.Duration, error) {
 	if s == "" || s[0] != '-' && s[0] != '+' {
 		return 0, fmt.Errorf("an offset is written -2h or +5m")
@@ -115,7 +114,7 @@ func Offset(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// Duration reads 30s, 1h30m and, beyond Go's units, 7d and 2w.
+// Duration parses 30s, 1h30m and, beyond Go's units, 7d and 2w.
 func Duration(s string) (time.Duration, error) {
 	bad := fmt.Errorf("%q is not a duration (write 30s, 10m, 2h, 7d)", s)
 	var days time.Duration

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Lasts are the kinds of events that "last boot" and its like may name.
+// Lasts are the kinds of events that can follow "last", as in "last boot".
 var Lasts = []string{"boot", "shutdown", "panic", "sleep", "wake"}
 
-// anchor reads now, start, end or the last event of a kind, with an offset if
-// there is one; ok says that text begins with one of them.
+// anchor parses now, start, end or the last event of a kind, with an optional offset; ok says
+// that text begins with one of them.
 func (r Reference) anchor(text string) (at time.Time, ok bool, err error) {
 	word, offset := text, ""
 	if i := strings.IndexAny(text, "+-"); i > 0 {
@@ -50,8 +50,8 @@ func (r Reference) anchor(text string) (at time.Time, ok bool, err error) {
 	return at.Add(d), true, nil
 }
 
-// spoken reads a time as people say it: a time of day, a day, both in either
-// order, or how long ago; ok says that it is one.
+// spoken parses a time as people say it: a time of day, a day, both in either order, or how long
+// ago; ok says whether text is one.
 func (r Reference) spoken(text string) (at time.Time, ok bool, err error) {
 	fields := strings.Fields(strings.ReplaceAll(text, ",", " "))
 	fields = slices.DeleteFunc(fields, func(s string) bool { return s == "at" || s == "on" })
@@ -86,7 +86,7 @@ func (r Reference) spoken(text string) (at time.Time, ok bool, err error) {
 	return time.Time{}, false, nil
 }
 
-// latest is the last instant that times of day and of the week can mean.
+// latest returns the last instant that times of day and of the week can mean.
 func (r Reference) latest() time.Time {
 	if !r.End.IsZero() && r.End.Before(r.Now) {
 		return r.End
@@ -94,8 +94,8 @@ func (r Reference) latest() time.Time {
 	return r.Now
 }
 
-// day reads a date, as midnight in UTC; weekly says that it is a day of the
-// week, the latest such.
+// day parses a date, as midnight in UTC; weekly says that it is a day of the week, the latest
+// such.
 func (r Reference) day(words []string) (day time.Time, weekly, ok bool) {
 	text := strings.Join(words, " ")
 	dayOf := func(t time.Time, back int) time.Time {
@@ -142,7 +142,7 @@ func (r Reference) day(words []string) (day time.Time, weekly, ok bool) {
 	return day, false, false
 }
 
-// ago reads how long ago something was.
+// ago parses how long ago something was.
 func (r Reference) ago(words []string) (time.Time, bool) {
 	if d, err := Duration(strings.Join(words, "")); err == nil {
 		return r.Now.Add(-d), true
@@ -161,7 +161,7 @@ func (r Reference) ago(words []string) (time.Time, bool) {
 	return r.Now.Add(-time.Duration(count) * lengths[unit]), lengths[unit] != 0
 }
 
-// counted reads "2 hours" and "an hour".
+// counted parses "2 hours" and "an hour".
 func counted(words []string) (count int, unit string, ok bool) {
 	if len(words) != 2 {
 		return 0, "", false
@@ -173,7 +173,7 @@ func counted(words []string) (count int, unit string, ok bool) {
 	return count, strings.TrimSuffix(words[1], "s"), err == nil && count >= 0 && count < 100_000
 }
 
-// timeOfDay reads 03:12, 03:12:05.5, 3:12am, 3pm, noon and midnight.
+// timeOfDay parses 03:12, 03:12:05.5, 3:12am, 3pm, noon and midnight.
 func timeOfDay(s string) (time.Time, bool) {
 	switch s {
 	case "noon":
