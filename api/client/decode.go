@@ -87,7 +87,7 @@ type Row struct {
 // A Change is a series whose value has changed.
 type Change struct {
 	Row    *Row
-	Metric int // which of the table's
+	Metric int // index in the table's Metrics
 }
 
 // A Reading is the time when a table was read, with all of its rows.

@@ -12,8 +12,9 @@ import (
 	"tachograph/store/follow"
 )
 
-// repeat pushes what is set aside once more, the oldest first, and forgets what is
-// taken. What is refused again stays; where the other pushes go on is left alone.
+// repeat pushes once more what was set aside, the oldest first, and forgets what is
+// acknowledged. What is refused again stays set aside. The position of the ordinary pushes does
+// not change.
 func (e *Engine) repeat(ctx context.Context) error {
 	s := &e.state
 	for i := 0; i < len(s.Set); {
@@ -35,7 +36,7 @@ func (e *Engine) repeat(ctx context.Context) error {
 	return nil
 }
 
-// repeatOne makes the batch of a range as it was made when it was refused, and sends it.
+// repeatOne makes the same batch again that was refused, and sends it.
 func (e *Engine) repeatOne(ctx context.Context, set *pushstate.Range) (stays bool, err error) {
 	r, err := e.remake(ctx, set)
 	if err != nil {
@@ -63,7 +64,7 @@ func (e *Engine) repeatOne(ctx context.Context, set *pushstate.Range) (stays boo
 	return false, nil
 }
 
-// remake makes a batch that was refused; nil where nothing of it is there any more.
+// remake makes a refused batch again; it returns nil if its part of the recording is gone.
 func (e *Engine) remake(ctx context.Context, set *pushstate.Range) (*ready, error) {
 	from, err := follow.ParsePosition(set.From)
 	to, wrong := follow.ParsePosition(set.To)
@@ -79,7 +80,7 @@ func (e *Engine) remake(ctx context.Context, set *pushstate.Range) (*ready, erro
 		return nil, err
 	}
 	defer f.Close()
-	e.opt.Since = set.Since // the batch began there, whatever --from was
+	e.opt.Since = set.Since // the batch began there, whatever --from is
 	g := newGatherer(e, f, from, &to)
 	g.again = set.Sent
 	batches, stop := g.start(ctx)

@@ -15,8 +15,8 @@ import (
 	"tachograph/store/follow"
 )
 
-// Archives are the Open and Oldest of what is recorded in paths. host is the ID of the
-// host that is meant; where it is empty, there is only one.
+// Archives returns Options.Open and Options.Oldest for the archives in paths. host is the ID of
+// the host to push; empty if there is only one.
 func Archives(opt follow.Options, paths ...string) (open func(follow.Position, bool) (Follower, error), oldest func(int64) (follow.Position, int64, bool, error)) {
 	open = func(from follow.Position, base bool) (Follower, error) {
 		o := opt
@@ -53,8 +53,8 @@ func Archives(opt follow.Options, paths ...string) (open func(follow.Position, b
 	return open, oldest
 }
 
-// before is a position of an archive before all that was recorded at an instant or
-// later: of each class behind the chunks that are older, which so need not be read.
+// before returns a position in an archive before everything recorded at an instant or later. In
+// each class it is behind the older chunks, so that these need not be read.
 func before(instant int64, a *archive.File) follow.Position {
 	at := follow.Position{Archive: a.Info.ID}
 	chunks := slices.SortedFunc(slices.Values(a.Chunks), func(x, y *archive.ChunkRef) int {

@@ -7,10 +7,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A freezer makes ticks that stay, in an order that does not depend on where they were
-// read: a journal has rows as they were recorded, and chunks have them in their own.
-// Instances are kept as they were called when they were read, as a follower changes
-// them in place when a process calls exec; what is unchanged is the same pointer.
+// A freezer makes copies of ticks that stay unchanged, in an order that does not depend on where
+// they were read: a journal has rows as they were recorded, and chunks have them in their own
+// order. Instances keep the names that they had when they were read, because a follower changes
+// them in place when a process calls exec. An unchanged instance is the same pointer in each
+// tick.
 type freezer struct {
 	wants  func(indom string) bool // nil: all
 	copies map[*metric.Instance]*frozen
@@ -20,16 +21,16 @@ type freezer struct {
 
 type frozen struct {
 	metric.Instance
-	used uint64 // the sweep before which it was used last
+	used uint64 // the sweep before which it was last used
 }
 
-// orderID is what makes blocks of two ticks the same.
+// orderID identifies a block across ticks.
 type orderID struct {
 	class       metric.Class
 	name, indom string
 }
 
-// order says where the rows of a block belong, for as long as they are the same.
+// order says where the rows of a block belong, for as long as the rows are the same.
 type order struct {
 	from []*metric.Instance
 	to   []int // nil: they are in order
@@ -74,7 +75,7 @@ func (f *freezer) block(class metric.Class, b *metric.Block) *metric.Block {
 	return c
 }
 
-// orderOf sorts rows by what makes instances the same.
+// orderOf returns the order of rows by their instances' keys.
 func orderOf(rows []*metric.Instance) *order {
 	o := &order{from: slices.Clone(rows)}
 	by := func(x, y *metric.Instance) int {
@@ -94,7 +95,7 @@ func orderOf(rows []*metric.Instance) *order {
 	return o
 }
 
-// arranged is a copy of a list in another order.
+// arranged returns a copy of a list in another order.
 func arranged[T any](list []T, order []int) []T {
 	if order == nil || list == nil {
 		return slices.Clone(list)
@@ -106,7 +107,7 @@ func arranged[T any](list []T, order []int) []T {
 	return c
 }
 
-// rows puts frozen instances in the place of others.
+// rows replaces instances by frozen ones.
 func (f *freezer) rows(rows []*metric.Instance) {
 	for i, in := range rows {
 		if in == nil {
@@ -123,10 +124,10 @@ func (f *freezer) rows(rows []*metric.Instance) {
 	}
 }
 
-// unused is for how many batches an instance is kept that is not read.
+// unused is for how many batches an instance is kept after it was last read.
 const unused = 8
 
-// sweep forgets those that have not been read for some batches.
+// sweep forgets instances that have not been read for some batches.
 func (f *freezer) sweep() {
 	f.sweeps++
 	if f.sweeps%unused != 0 {

@@ -13,23 +13,23 @@ import (
 	"tachograph/store/layout"
 )
 
-// A gatherer makes batches of what a follower delivers.
+// A gatherer makes batches from what a follower delivers.
 type gatherer struct {
 	e *Engine
 	f Follower
-	// end is where the batch ends that is made once more, as it was on its way when an
-	// earlier run ended, or was refused; nil
-	// once it was made. again says that the receiver may have it.
+	// end is the end of a batch that must be made again, because it was being sent when an
+	// earlier run ended, or was refused; nil after that. again says that the receiver may
+	// already have it.
 	end   *follow.Position
 	again bool
-	next  *archive.Info // what from and to are in
+	next  *archive.Info // the archive that from and to are in
 
 	from, to follow.Position
 	items    []held
-	over     []held // behind end
+	over     []held // items after end
 	values   int
-	begun    time.Time // when the first of items came
-	perValue float64   // bytes that a value took in the last batches
+	begun    time.Time // when the first of items was added
+	perValue float64   // bytes per value in the last batches
 
 	freeze freezer
 }
@@ -37,7 +37,7 @@ type gatherer struct {
 // held is an item that is kept until its batch is made.
 type held struct {
 	archive.Item
-	stream int    // 0 and 1 of events, 2 and more of classes
+	stream int    // 0 and 1 for events, 2 and more for classes
 	place  uint64 // of an event in its stream
 	cont   int64
 }
@@ -55,8 +55,8 @@ func newGatherer(e *Engine, f Follower, from follow.Position, end *follow.Positi
 
 var errEnd = errors.New("all has been delivered")
 
-// start makes batches until all is delivered, or stop is called, which returns what
-// ended it.
+// start makes batches until everything is delivered, or stop is called. stop returns the error
+// that ended it.
 func (g *gatherer) start(ctx context.Context) (batches <-chan *ready, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	out, done := make(chan *ready), make(chan error, 1)
@@ -99,7 +99,7 @@ func (g *gatherer) run(ctx context.Context, out chan<- *ready) error {
 	}
 }
 
-// take takes an item in.
+// take takes an item from the follower.
 func (g *gatherer) take(ctx context.Context, it *archive.Item, out chan<- *ready) error {
 	if it.Archive != nil && !it.Standing {
 		if g.from.Archive == "" {
@@ -144,11 +144,10 @@ func (g *gatherer) take(ctx context.Context, it *archive.Item, out chan<- *ready
 	return nil
 }
 
-// mostOver is how many items may come before the last one of a batch that is made
-// again.
+// mostOver is how many items may come before the last item of a batch that is made again.
 const mostOver = 10_000
 
-// hold makes an item stay.
+// hold returns a copy of an item that stays unchanged.
 func (g *gatherer) hold(it *archive.Item) held {
 	h := held{Item: *it, cont: contOf(it).Cont}
 	if e := it.Event; e != nil {
@@ -166,7 +165,7 @@ func (g *gatherer) hold(it *archive.Item) held {
 	return h
 }
 
-// beyond reports whether an item comes behind the end of the batch that is made again.
+// beyond reports whether an item comes after the end of the batch that is made again.
 func (g *gatherer) beyond(h *held) bool {
 	switch h.stream {
 	case 0:
@@ -177,7 +176,7 @@ func (g *gatherer) beyond(h *held) bool {
 	return h.cont > g.end.Ticks[h.stream-2]
 }
 
-// add puts an item into the batch.
+// add adds an item to the batch.
 func (g *gatherer) add(h held) {
 	switch h.stream {
 	case 0:
@@ -205,7 +204,7 @@ func (g *gatherer) add(h held) {
 	}
 }
 
-// sealFull ends the batch where it is as large as it may be.
+// sealFull ends the batch if it is as large as it may be.
 func (g *gatherer) sealFull(ctx context.Context, out chan<- *ready) error {
 	full := g.values >= g.e.opt.MaxValues || float64(g.values)*g.perValue >= float64(g.e.opt.MaxBytes) || len(g.items) >= mostItems
 	if g.end != nil {
@@ -220,7 +219,7 @@ func (g *gatherer) sealFull(ctx context.Context, out chan<- *ready) error {
 // mostItems bounds a batch of ticks without values.
 const mostItems = 20_000
 
-// complete reports whether the batch that is made again has all that it had.
+// complete reports whether the batch that is made again has everything that it had.
 func (g *gatherer) complete() bool {
 	if g.to.Events < g.end.Events || g.to.Churn < g.end.Churn {
 		return false
@@ -233,7 +232,7 @@ func (g *gatherer) complete() bool {
 	return true
 }
 
-// present is told that all there is has been delivered.
+// present is called when everything that was recorded has been delivered.
 func (g *gatherer) present(ctx context.Context, out chan<- *ready) error {
 	if g.end != nil {
 		if err := g.seal(ctx, out); err != nil {
@@ -249,7 +248,7 @@ func (g *gatherer) present(ctx context.Context, out chan<- *ready) error {
 	return errEnd
 }
 
-// turn goes on with another archive: no batch is of two.
+// turn continues with another archive: a batch is always from one.
 func (g *gatherer) turn(ctx context.Context, to *archive.Info, out chan<- *ready) error {
 	for len(g.items) > 0 || g.end != nil {
 		if err := g.seal(ctx, out); err != nil {
@@ -262,7 +261,7 @@ func (g *gatherer) turn(ctx context.Context, to *archive.Info, out chan<- *ready
 	return nil
 }
 
-// seal ends the batch and hands it over, waiting until the one before is on its way.
+// seal ends the batch and passes it on, waiting until the previous one is being sent.
 func (g *gatherer) seal(ctx context.Context, out chan<- *ready) error {
 	r := &ready{id: BatchID{Archive: g.next, From: g.from, To: g.to, Again: g.again}, until: g.e.opt.Since}
 	if g.end != nil {
@@ -291,8 +290,8 @@ func (g *gatherer) seal(ctx context.Context, out chan<- *ready) error {
 	}
 }
 
-// make makes a batch of the items, in an order that does not depend on where they were
-// read: what is committed comes in another one than what a journal holds.
+// make makes a batch of the items, in an order that does not depend on where they were read: a
+// journal and the committed chunks have different orders.
 func (g *gatherer) make(r *ready) error {
 	slices.SortStableFunc(g.items, func(x, y held) int {
 		return cmp.Or(cmp.Compare(x.cont, y.cont), cmp.Compare(x.stream, y.stream), cmp.Compare(x.place, y.place))
@@ -311,7 +310,7 @@ func (g *gatherer) make(r *ready) error {
 	}
 	r.values, r.bytes = r.batch.Size()
 	if r.values == 0 && r.bytes == 0 {
-		r.batch = nil // nothing of it is for this receiver
+		r.batch = nil // nothing in it is for this receiver
 		return nil
 	}
 	if r.values > 0 && g.values > 0 {

@@ -23,35 +23,35 @@ import (
 	"tachograph/store/follow"
 )
 
-// A Sink makes batches for one receiver. It is used by one goroutine at a time, but
-// for Send of a batch, which runs beside the making of the next one.
+// A Sink makes batches for one receiver. Only one goroutine at a time uses it, except for a
+// batch's Send, which runs while the next batch is made.
 type Sink interface {
-	// Prepare makes sure that there is somebody who takes what is to be sent; it is
-	// repeated until it succeeds, or is Fatal.
+	// Prepare makes sure that the receiver accepts batches. It is repeated until it succeeds or
+	// returns a Fatal.
 	Prepare(ctx context.Context) error
 	// NewBatch begins a batch. The same items in the same order make the same batch.
 	NewBatch(id BatchID) Batch
 }
 
-// A Based sink is told, before the first batch, how things stood at the position
-// where it begins.
+// A Based sink gets, before the first batch, the standing values at the position where the batch
+// begins.
 type Based interface {
 	Base(item *archive.Item) error
 }
 
-// A Choosy sink takes the values of some instance domains only. What it does not want
-// is left out of ticks before they are kept and counted.
+// A Choosy sink takes the values of some instance domains only. The others are left out of ticks
+// before they are kept and counted.
 type Choosy interface {
 	Wants(indom string) bool
 }
 
-// A Batch is what is sent at once. All of it is of one archive.
+// A Batch is what is sent at once. All of it is from one archive.
 type Batch interface {
-	// Add adds an item, a tick or an event, which may be kept and never changes. An
-	// instance is the same pointer from item to item while it is read and called the
-	// same. Rows come in the order of their keys, blocks in that of their groups' names.
+	// Add adds an item, a tick or an event. The batch may keep it, and it never changes. An
+	// instance is the same pointer in all items as long as it is read and has the same name.
+	// Rows are in the order of their keys, blocks in the order of their groups' names.
 	Add(item *archive.Item) error
-	// Size is how large the batch has become: values, and bytes as they are sent.
+	// Size returns how large the batch is: in values, and in bytes as they are sent.
 	Size() (values, bytes int)
 	// Send returns nil when the receiver has acknowledged the batch. It may be called
 	// again after any other error but Refused. See Retry, Refused, Partial and Fatal;
@@ -59,27 +59,27 @@ type Batch interface {
 	Send(ctx context.Context) error
 }
 
-// BatchID says which part of a recording a batch is.
+// BatchID identifies a batch by its part of a recording.
 type BatchID struct {
 	Archive  *archive.Info
 	From, To follow.Position
-	// Again says that it was on its way when an earlier run ended, so that the
-	// receiver may have it.
+	// Again says that the batch was being sent when an earlier run ended, so the receiver may
+	// have it.
 	Again bool
 }
 
-// String is the same for the same batch, and for no other: letters, digits, - and _.
+// String returns a text that is unique for the batch: letters, digits, - and _.
 func (id BatchID) String() string {
 	h := fnv.New128a()
 	fmt.Fprintf(h, "%s %s", id.From, id.To)
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// Retry says that a batch was not taken and may be later.
+// Retry says that a batch was not accepted, and may be later.
 type Retry struct {
-	After time.Duration // as the receiver asked for; 0: as usual
-	// Slow says that somebody has to do something about it: a token is wrong, or
-	// nothing takes batches at this address.
+	After time.Duration // the pause that the receiver asked for; 0: the usual one
+	// Slow says that a person has to fix something: a token is wrong, or nothing accepts batches
+	// at this address.
 	Slow bool
 	Err  error
 }
@@ -93,8 +93,8 @@ type Refused struct{ Err error }
 func (e *Refused) Error() string { return e.Err.Error() }
 func (e *Refused) Unwrap() error { return e.Err }
 
-// Partial says that the receiver has taken the batch but for some values, which it
-// will never take.
+// Partial says that the receiver has accepted the batch except for some values, which it will
+// never accept.
 type Partial struct {
 	Values int
 	Err    error
@@ -103,7 +103,7 @@ type Partial struct {
 func (e *Partial) Error() string { return e.Err.Error() }
 func (e *Partial) Unwrap() error { return e.Err }
 
-// Fatal says that no batch will ever be taken.
+// Fatal says that no batch will ever be accepted.
 type Fatal struct{ Err error }
 
 func (e *Fatal) Error() string { return e.Err.Error() }

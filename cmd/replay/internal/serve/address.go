@@ -11,8 +11,8 @@ import (
 	"tachograph/cmd/internal/listen"
 )
 
-// DefaultAddress is where the server of this user listens: root's where every
-// user finds it, others' where only they do.
+// DefaultAddress returns the address where this user's server listens: for root, a socket that
+// all users can find; for others, one that only the user can.
 func DefaultAddress() string {
 	if os.Geteuid() == 0 {
 		return "unix:/var/run/tachograph/serve.sock"
@@ -41,7 +41,7 @@ func (s *Server) open() (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen: %w", err)
 	}
 	if a, ok := l.Addr().(*net.TCPAddr); s.needsSecrets() && (!ok || !a.IP.IsLoopback()) {
-		l.Close() // a name that means more than it says
+		l.Close() // the name resolved to an address that is not loopback
 		return nil, s.notBeyond()
 	}
 	return l, nil
@@ -54,7 +54,7 @@ func (s *Server) removeSocket() {
 	}
 }
 
-// userID is the number of a user given by name or number.
+// userID returns the number of a user that is given by name or number.
 func userID(name string) (int, error) {
 	if n, err := strconv.ParseUint(name, 10, 31); err == nil {
 		return int(n), nil

@@ -13,23 +13,23 @@ import (
 // A guest is a connection that has a place.
 type guest struct {
 	net.Conn
-	line    net.Conn // below whatever encrypts
+	line    net.Conn // the connection below any encryption
 	who     *listen.Who
-	asked   atomic.Bool  // it has asked for something that it may ask for
-	turned  atomic.Bool  // it has asked for something that it may not ask for
+	asked   atomic.Bool  // it has made a request that was allowed
+	turned  atomic.Bool  // it has made a request that was not allowed
 	refused atomic.Int32 // requests that are being refused
-	late    *time.Timer  // ends it if it has asked for nothing by then
+	late    *time.Timer  // ends the connection if it has asked for nothing by then
 	leave   func()
-	sends   chan struct{} // has one while something is written
-	// requests are those that the guest begins; nil where the protocol has none.
+	sends   chan struct{} // has one element while something is written
+	// requests are the guest's requests; nil if its protocol has none.
 	requests *requests
 
 	mu   sync.Mutex
-	owed []*budget.Account // of requests that are answered, perhaps behind what is written
+	owed []*budget.Account // of answered requests, whose answers may still be queued for writing
 }
 
-// Read waits until what is being written has been taken. A client that takes no answers
-// is not read from, or answers to his further requests would pile up in memory.
+// Read waits until what is being written has been taken. It does not read from a client that
+// takes no answers, or the answers to its further requests would pile up in memory.
 func (g *guest) Read(b []byte) (int, error) {
 	g.sends <- struct{}{}
 	<-g.sends
@@ -50,8 +50,8 @@ func (g *guest) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// close gives back the memory of a request that has been answered, as soon as the client
-// has taken everything that was written before the end of the answer.
+// close returns the memory of an answered request, as soon as the client has taken everything
+// that was written before the end of the answer.
 func (g *guest) close(a *budget.Account) {
 	g.mu.Lock()
 	g.owed = append(g.owed, a)
@@ -60,7 +60,7 @@ func (g *guest) close(a *budget.Account) {
 	case g.sends <- struct{}{}:
 		<-g.sends
 		g.settle()
-	default: // whoever has it settles them
+	default: // the present writer settles them
 	}
 }
 
@@ -75,13 +75,13 @@ func (g *guest) settle() {
 	}
 }
 
-// Close ends the connection as its protocol has it.
+// Close ends the connection in the way of its protocol.
 func (g *guest) Close() error {
 	defer g.leave()
 	return g.Conn.Close()
 }
 
-// drop ends it without a word, which nobody waits for.
+// drop ends the connection at once, without a farewell.
 func (g *guest) drop() {
 	defer g.leave()
 	g.line.Close()

@@ -11,14 +11,14 @@ import (
 	"tachograph/launchd/activate"
 )
 
-// handedBy are the managers of services that open a socket for the server and start
-// it when somebody connects, by what they are called after --listen.
+// handedBy are the service managers that open a socket for the server and start it when a client
+// connects, by their names for --listen.
 var handedBy = map[string]func() (net.Listener, error){"systemd": handed, "launchd": handedByLaunchd}
 
-// launchdName is what the plist calls the socket.
+// launchdName is the socket's name in the plist.
 const launchdName = "serve"
 
-// handedByLaunchd is the listener that launchd opened for this process.
+// handedByLaunchd returns the listener that launchd opened for this process.
 func handedByLaunchd() (net.Listener, error) {
 	files, err := activate.Sockets(launchdName)
 	if err != nil {
@@ -33,10 +33,10 @@ func handedByLaunchd() (net.Listener, error) {
 	return listenerOf(files[0])
 }
 
-// firstHanded is the number of the first file that systemd hands over.
+// firstHanded is the number of the first descriptor that systemd passes.
 const firstHanded = 3
 
-// handed is the listener that systemd opened for this process.
+// handed returns the listener that systemd opened for this process.
 func handed() (net.Listener, error) {
 	const how = "--listen systemd is for a unit of systemd that has a socket"
 	if pid, err := strconv.Atoi(os.Getenv("LISTEN_PID")); err != nil || pid != os.Getpid() {
@@ -47,12 +47,12 @@ func handed() (net.Listener, error) {
 		return nil, fmt.Errorf("%s: %q sockets were handed over, and one is needed", how, os.Getenv("LISTEN_FDS"))
 	}
 	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
-		os.Unsetenv(name) // they are for this process alone
+		os.Unsetenv(name) // they are only for this process
 	}
 	return listenerOf(os.NewFile(firstHanded, "systemd"))
 }
 
-// listenerOf makes a listener of a file that was handed over.
+// listenerOf returns a listener for a file that was passed.
 func listenerOf(f *os.File) (net.Listener, error) {
 	defer f.Close()
 	l, err := net.FileListener(f)
@@ -60,12 +60,12 @@ func listenerOf(f *os.File) (net.Listener, error) {
 		return nil, fmt.Errorf("what was handed over is no socket to listen at: %w", err)
 	}
 	if u, ok := l.(*net.UnixListener); ok {
-		u.SetUnlinkOnClose(false) // it belongs to who opened it
+		u.SetUnlinkOnClose(false) // it belongs to the manager that opened it
 	}
 	return l, nil
 }
 
-// addressOf is the address of a listener that somebody else has opened.
+// addressOf returns the address of a listener that a service manager has opened.
 func addressOf(l net.Listener) (listen.Address, error) {
 	switch a := l.Addr().(type) {
 	case *net.UnixAddr:

@@ -4,17 +4,17 @@ import "time"
 
 // Limits bound what clients can take. The zero value of each means its default.
 type Limits struct {
-	// Connections is how many there may be at a time; one more is closed at once. No
-	// client has more than half of them, and the last are root's.
+	// Connections is the most connections at a time; one more is closed at once. No client has
+	// more than half of them, and the last are kept for root.
 	Connections int
 	// Streams is how many requests one connection may have open.
 	Streams int
-	// Requests is how many requests of a part are answered at a time, where the
-	// part does not say; one more is refused.
+	// Requests is how many requests of a part are answered at a time, if the part does not set
+	// it; one more is refused.
 	Requests int
-	// Request and Response are bytes of one message.
+	// Request and Response are the largest messages, in bytes.
 	Request, Response int
-	// Memory is what requests and answers may take together, in bytes.
+	// Memory is how many bytes requests and answers may take together.
 	Memory int
 	// Header is the time for the head of a request, and for a connection until it has
 	// asked for something that it may ask for, Body that for the rest of a
@@ -41,7 +41,7 @@ func (l Limits) orDefaults() Limits {
 	number(&l.Streams, 100)
 	number(&l.Requests, 32)
 	number(&l.Request, 256<<10)
-	number(&l.Response, 4<<20) // what clients of gRPC take
+	number(&l.Response, 4<<20) // the default limit of gRPC clients
 	number(&l.Memory, 64<<20)
 	span(&l.Header, 10*time.Second)
 	span(&l.Body, 10*time.Second)

@@ -9,16 +9,16 @@ import (
 	"tachograph/cmd/internal/listen"
 )
 
-// A Peer is who has connected by the unix socket, as the kernel tells.
+// A Peer is the user who has connected to the unix socket, as the kernel reports.
 type Peer = listen.Peer
 
-// Access says who may ask by the unix socket, besides root and the user that
-// runs the server: what is served is what the files of the archives let these read.
+// Access says who may ask on the unix socket, besides root and the user that runs the server. By
+// default those may who could read the archives' files anyway.
 type Access struct {
-	// Paths are the archives: their owners may ask, and the members of their
-	// groups where the files let the group read.
+	// Paths are the archives. Their owners may ask, and so may the members of their groups if
+	// the files are readable for the group.
 	Paths []string
-	// Users and Groups may ask as well, by name or number.
+	// Users and Groups may ask too, by name or number.
 	Users, Groups []string
 }
 
@@ -26,7 +26,7 @@ type Access struct {
 type gatekeeper struct {
 	paths         []string
 	users, groups []int
-	owner         int // who runs the server
+	owner         int // the user who runs the server
 	peerOf        func(*net.UnixConn) (*Peer, error)
 }
 
@@ -49,8 +49,8 @@ func newGatekeeper(a Access) (*gatekeeper, error) {
 	return g, nil
 }
 
-// admits reports whether a peer may ask. The archives are looked at each time:
-// one may not be there yet, or be given to others.
+// admits reports whether a peer may ask. It checks the archives each time: one may not exist
+// yet, or change its owner.
 func (g *gatekeeper) admits(p *Peer) bool {
 	if slices.Contains(g.users, p.UID) || slices.ContainsFunc(g.groups, func(id int) bool { return slices.Contains(p.Groups, id) }) {
 		return true
@@ -58,14 +58,14 @@ func (g *gatekeeper) admits(p *Peer) bool {
 	for _, path := range g.paths {
 		owner, group, ok := mayRead(path)
 		if !ok || p.UID != owner && !slices.Contains(p.Groups, group) {
-			return false // one is not theirs, and all are served alike
+			return false // one archive is not readable for the peer, and all are served together
 		}
 	}
 	return len(g.paths) > 0
 }
 
-// mayRead are the owner of an archive and the group that may read it; -1 if the
-// group may not.
+// mayRead returns the owner of an archive, and the group that may read it; -1 if the group may
+// not.
 func mayRead(path string) (owner, group int, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil {

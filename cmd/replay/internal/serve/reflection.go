@@ -20,12 +20,12 @@ import (
 
 const (
 	reflectionPath = "/grpc.reflection.v1.ServerReflection/"
-	// Older clients ask here, with the same messages.
+	// Older clients use this path, with the same messages.
 	alphaPath = "/grpc.reflection.v1alpha.ServerReflection/"
 )
 
-// reflection is grpc.reflection.v1.ServerReflection: it tells what is served, and how
-// it is described. Whatever this program was made with may be known.
+// reflection implements grpc.reflection.v1.ServerReflection, which lists the services with their
+// descriptions. Nothing that is compiled into this program is secret.
 type reflection struct{ services []string }
 
 func (s reflection) ServerReflectionInfo(_ context.Context, stream *connect.BidiStream[reflectionRequest, reflectionResponse]) error {
@@ -44,7 +44,7 @@ func (s reflection) ServerReflectionInfo(_ context.Context, stream *connect.Bidi
 	}
 }
 
-// answer answers one request; sent are the files that the client has got already.
+// answer answers one request; sent are the files that the client already has.
 func (s reflection) answer(req *reflectionRequest, sent map[string]bool) *reflectionResponse {
 	var file protoreflect.FileDescriptor
 	var err error
@@ -62,7 +62,7 @@ func (s reflection) answer(req *reflectionRequest, sent map[string]bool) *reflec
 		if d, err = protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(req.name)); err == nil {
 			file = d.ParentFile()
 		}
-	default: // nothing here is extended
+	default: // no message here has extensions
 		err = protoregistry.NotFound
 	}
 	var files [][]byte
@@ -92,7 +92,7 @@ const (
 	errorResponse = 7
 )
 
-// respond makes the response to a request whose answer is one field.
+// respond returns the response to a request whose answer is one field.
 func respond(req *reflectionRequest, field protowire.Number, answer []byte) *reflectionResponse {
 	var b reflectionResponse
 	if req.host != "" {
@@ -102,8 +102,8 @@ func respond(req *reflectionRequest, field protowire.Number, answer []byte) *ref
 	return &b
 }
 
-// descriptions are those of a file and of what it imports, without those that were
-// sent before, but always its own.
+// descriptions returns those of a file and of its imports, without files that were sent before;
+// the file itself is always included.
 func descriptions(file protoreflect.FileDescriptor, sent map[string]bool) (list [][]byte, err error) {
 	var add func(f protoreflect.FileDescriptor) error
 	add = func(f protoreflect.FileDescriptor) error {
@@ -127,9 +127,8 @@ func descriptions(file protoreflect.FileDescriptor, sent map[string]bool) (list 
 	return list, err
 }
 
-// description is a file as its compiler described it, which the code that was made
-// of it has. To make it anew of what is in memory would take a package that is slow
-// to start.
+// description returns the description of a file as its compiler wrote it, from the generated
+// code. Making it from the loaded descriptors would take a package that is slow to start.
 func description(f protoreflect.FileDescriptor) ([]byte, error) {
 	if raw, ok := own[f.Path()]; ok {
 		return raw, nil
@@ -151,7 +150,7 @@ func description(f protoreflect.FileDescriptor) ([]byte, error) {
 	return nil, fmt.Errorf("there is no description of %s in this program", f.Path())
 }
 
-// addReflection adds the service, under its name and the one that it had before.
+// addReflection adds the service, under its present and its former name.
 func (s *Server) addReflection(names []string) {
 	slices.Sort(names)
 	handler := func(path string) http.Handler {

@@ -8,10 +8,10 @@ import (
 	"tachograph/cmd/replay/internal/serve/budget"
 )
 
-// forRoot is the part of the memory that is left for root.
+// forRoot is the part of the memory that is reserved for root.
 const forRoot = 0.125
 
-// shareOf is the part of the budget that a client may use.
+// shareOf returns the part of the budget that a client may use.
 func shareOf(w *listen.Who) budget.Client {
 	c := budget.Client{Name: w.Name, Share: listen.Share, Leave: forRoot}
 	switch {
@@ -23,8 +23,8 @@ func shareOf(w *listen.Who) budget.Client {
 	return c
 }
 
-// asking is the memory that a request takes whatever it asks: a goroutine, and what it is
-// read and written through.
+// asking is the memory that every request takes: a goroutine, and buffers for reading and
+// writing.
 const asking = 32 << 10
 
 // requests takes memory from the budget for the requests of one connection. It pays for a
@@ -67,7 +67,7 @@ func (r *requests) pay() (*budget.Account, error) {
 	return a, a.Take(asking)
 }
 
-// begin is the account of a request that begins.
+// begin returns the account of a request that begins.
 func (r *requests) begin() (*budget.Account, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ func (r *requests) begin() (*budget.Account, error) {
 	return r.pay()
 }
 
-// leave gives back what was paid for requests that never began.
+// leave returns what was paid for requests that never began.
 func (r *requests) leave() {
 	if r == nil {
 		return
@@ -93,22 +93,22 @@ func (r *requests) leave() {
 	}
 }
 
-// preface is what a client of HTTP/2 says first.
+// preface is what an HTTP/2 client sends first.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// heads counts the requests that a client of HTTP/2 begins, in what it says: a frame with
-// the head of a stream that is later than all before it. It need not know more of the
-// protocol, for who breaks it is cut off.
+// heads counts the requests that an HTTP/2 client begins, from the bytes that it sends: each is
+// a frame with the head of a stream later than all before it. It need not know more of the
+// protocol, because the server ends connections that break it.
 type heads struct {
-	said  int  // of the preface
-	other bool // it is no client of HTTP/2
+	said  int  // bytes of the preface so far
+	other bool // it is not an HTTP/2 client
 	head  [9]byte
-	have  int    // of a frame's head
-	skip  int    // of a frame's payload
-	last  uint32 // stream
+	have  int    // bytes of a frame's head so far
+	skip  int    // bytes left of a frame's payload
+	last  uint32 // the last stream
 }
 
-// count goes on with what a client says.
+// count continues with the next bytes from the client.
 func (h *heads) count(b []byte) (begun int) {
 	for len(b) > 0 && !h.other {
 		switch {

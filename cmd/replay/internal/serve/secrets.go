@@ -19,19 +19,19 @@ import (
 	"tachograph/cmd/replay/internal/serve/status"
 )
 
-// needsSecrets reports whether only this machine may be listened to, because the
-// server has no certificate or no token.
+// needsSecrets reports whether the server must listen only to this machine, because it has no
+// certificate or no token.
 func (s *Server) needsSecrets() bool {
 	return s.opt.TLSCert == "" || s.opt.TokenFile == ""
 }
 
-// notBeyond refuses to listen to other machines.
+// notBeyond returns the error for an address that other machines can reach.
 func (s *Server) notBeyond() error {
 	return fmt.Errorf("%s can be reached from other machines, which needs --tls-cert, --tls-key and --token-file; without them listen at a loopback address, as in --listen tcp:127.0.0.1:%s", s.opt.Listen, s.listen.Port)
 }
 
-// secure reads the certificate and the token, and refuses to do without where
-// others than this machine's users can connect.
+// secure reads the certificate and the token, and returns an error if they are missing although
+// other machines can connect.
 func (s *Server) secure() error {
 	if (s.opt.TLSCert == "") != (s.opt.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together: give both or neither")
@@ -70,14 +70,13 @@ func (s *Server) secure() error {
 	return nil
 }
 
-// A changing is a file that is read again when it has changed.
+// A changing is a set of files that are read again when they have changed.
 type changing struct {
 	looked time.Time
 	stamp  string
 }
 
-// changed reports whether the files are others than before; it looks once a
-// second.
+// changed reports whether the files have changed; it checks at most once a second.
 func (c *changing) changed(paths ...string) bool {
 	now := time.Now()
 	if now.Sub(c.looked) < time.Second {
@@ -95,10 +94,10 @@ func (c *changing) changed(paths ...string) bool {
 	return changed
 }
 
-// A tokenFile is the token that clients show.
+// A tokenFile is the token that clients must send.
 type tokenFile struct {
 	path string
-	made string // in the place of a file
+	made string // in place of a file
 	log  *slog.Logger
 
 	mu     sync.Mutex
@@ -106,14 +105,14 @@ type tokenFile struct {
 	hashed *[sha256.Size]byte
 }
 
-// shortestToken is what cannot be guessed.
+// shortestToken is the length from which on a token cannot be guessed.
 const shortestToken = 16
 
-// wanted reports whether clients must show a token.
+// wanted reports whether clients must send a token.
 func (t *tokenFile) wanted() bool { return t.path != "" || t.made != "" }
 
-// sum is the hash of the token. When the file is no longer right, the token that
-// was read before stays.
+// sum returns the hash of the token. If the file becomes invalid, the token that was read before
+// stays.
 func (t *tokenFile) sum() (*[sha256.Size]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,7 +162,7 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
-// check wants the token in a header, and takes as long whatever it finds.
+// check checks the token in a header. It takes the same time whatever the header has.
 func (t *tokenFile) check(header string) *connect.Error {
 	want, err := t.sum()
 	if err != nil {

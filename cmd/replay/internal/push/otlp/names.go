@@ -9,23 +9,23 @@ import (
 	"tachograph/sample/metric"
 )
 
-// own is a metric under its own name, in base units.
+// own returns a metric under its own name, in base units.
 func own(d *metric.Desc) (naming.Family, bool) {
 	f := naming.Own(d)
 	f.Name = "tachograph." + d.Name
 	return f, true
 }
 
-// family is one of the semantic conventions, with what it is made of: a metric each,
-// and attributes of its series.
+// family is a metric of the semantic conventions with its sources: each a metric of ours,
+// followed by attributes of its series.
 type family struct {
 	name, unit, help string
 	counter          bool
 	sources          [][]string
 }
 
-// Of the semantic conventions for systems ("Development" as of 2026) those that what is
-// recorded says exactly.
+// The metrics of the semantic conventions for systems ("Development" as of 2026) that recorded
+// metrics match exactly.
 var conventions = []family{
 	{"system.cpu.time", "seconds", "Time the processors spent in each mode.", true, [][]string{
 		{"kernel.percpu.cpu.user", "cpu.mode", "user"}, {"kernel.percpu.cpu.nice", "cpu.mode", "nice"}, {"kernel.percpu.cpu.sys", "cpu.mode", "system"},
@@ -59,7 +59,7 @@ var conventions = []family{
 	{"system.process.count", "", "Processes.", false, [][]string{{"proc.nprocs"}}},
 }
 
-// named are the conventions as families.
+// named returns the conventions as families.
 func named(string) []naming.Family {
 	var list []naming.Family
 	for _, c := range conventions {
@@ -79,12 +79,12 @@ func named(string) []naming.Family {
 	return list
 }
 
-// attributes of instances, as the conventions call them.
+// attributes are the conventions' names for instances.
 var attributes = map[string]string{
 	"disk": "system.device", "network.interface": "network.interface.name", "interface": "network.interface.name",
 }
 
-// labels are the attributes of a series.
+// labels returns the attributes of a series.
 func labels(src *naming.Source, d *metric.Desc, in *metric.Instance) ([]naming.Label, bool) {
 	list := slices.Clone(src.Labels)
 	if in == nil {
@@ -105,13 +105,13 @@ func labels(src *naming.Source, d *metric.Desc, in *metric.Instance) ([]naming.L
 	return list, true
 }
 
-// units are base units as UCUM writes them.
+// units are base units in the notation of UCUM.
 var units = map[string]string{
 	"": "1", "seconds": "s", "bytes": "By", "ratio": "1", "celsius": "Cel", "amperes": "A", "volts": "V", "watts": "W", "joules": "J", "coulombs": "C",
 	"rpm": "{revolution}/min", "cycles": "{cycle}", "hertz": "Hz", "second": "s",
 }
 
-// ucum is a base unit as UCUM writes it.
+// ucum returns a base unit in the notation of UCUM.
 func ucum(unit string) string {
 	above, below, per := strings.Cut(unit, "per_")
 	above = strings.TrimSuffix(above, "_")

@@ -35,9 +35,9 @@ import (
 
 // Options say what is pushed.
 type Options struct {
-	// Processes is how many names of processes have totals; 0: there are none.
+	// Processes is how many process names have totals; 0: none.
 	Processes int
-	// Computed says to push also what is computed of what was recorded.
+	// Computed also pushes the metrics that are computed from recorded ones.
 	Computed bool
 }
 
@@ -66,13 +66,13 @@ func newMaker(opt Options) *samples.Maker {
 
 var header = http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"gzip"}}
 
-// Prepare finds out whether the receiver answers, with an empty request.
+// Prepare checks with an empty request that the receiver answers.
 func (s *Sink) Prepare(ctx context.Context) error { return s.to.Try(ctx, header, packed(nil)) }
 
-// Wants reports whether anything is pushed of the instances of a domain.
+// Wants reports whether values of the instances of a domain are pushed.
 func (s *Sink) Wants(indom string) bool { return s.maker.Wants(indom) }
 
-// Base takes in how things stood.
+// Base takes the standing values.
 func (s *Sink) Base(it *archive.Item) error {
 	if it.Tick != nil {
 		s.begin(it.Archive, it.Tick.At)
@@ -81,7 +81,7 @@ func (s *Sink) Base(it *archive.Item) error {
 	return nil
 }
 
-// begin notes whose metrics come.
+// begin prepares for the metrics of an archive.
 func (s *Sink) begin(info *archive.Info, at metric.Stamp) {
 	if info == s.info {
 		return
@@ -91,7 +91,7 @@ func (s *Sink) begin(info *archive.Info, at metric.Stamp) {
 	}
 	s.info = info
 	if s.boot != info.BootID {
-		// To the second, as clocks are corrected a little all the time.
+		// To the second, because clocks are corrected a little all the time.
 		s.boot, s.start = info.BootID, uint64(max((at.Wall-at.Cont+5e8)/1e9*1e9, 0))
 	}
 	var b []byte
@@ -123,13 +123,13 @@ type batch struct {
 	series []*samples.Series
 	values int
 	start  uint64
-	// head is what stands ahead of the metrics: the resource.
+	// head is what comes before the metrics: the resource.
 	head    []byte
 	metrics [][]byte
 	packed  []byte
 }
 
-// Add makes points of a tick.
+// Add makes points from a tick.
 func (b *batch) Add(it *archive.Item) error {
 	if it.Tick != nil {
 		b.sink.begin(it.Archive, it.Tick.At)
@@ -174,7 +174,7 @@ func (b *batch) Sample(s *samples.Series, at int64, value samples.Value) {
 	s.Body = append(append(s.Body, point...), s.Head...)
 }
 
-// Size puts the request together.
+// Size encodes the request and returns its size.
 func (b *batch) Size() (values, size int) {
 	if len(b.series) > 0 {
 		b.finish()
@@ -203,7 +203,7 @@ func (b *batch) finish() {
 	b.packed = packed(b.request(0, len(b.metrics)))
 }
 
-// metricOf is a Metric with these points.
+// metricOf returns a Metric with these points.
 func metricOf(f *naming.Family, points []byte) []byte {
 	m := fields.Bytes(fields.Bytes(nil, 1, f.Name), 2, f.Help)
 	m = fields.Bytes(m, 3, ucum(f.Unit))
@@ -215,7 +215,7 @@ func metricOf(f *naming.Family, points []byte) []byte {
 	return fields.Bytes(m, 7, points)
 }
 
-// request is an ExportMetricsServiceRequest with some of the metrics.
+// request returns an ExportMetricsServiceRequest with some of the metrics.
 func (b *batch) request(from, to int) []byte {
 	scope := fields.Bytes(fields.Bytes(nil, 1, "tachograph"), 2, sample.Version())
 	of := fields.Bytes(nil, 1, scope)
@@ -233,7 +233,7 @@ func packed(b []byte) []byte {
 	return out.Bytes()
 }
 
-// Send sends the request, in parts where it is too large.
+// Send sends the request, in parts if it is too large.
 func (b *batch) Send(ctx context.Context) error {
 	rejected, err := b.send(ctx, 0, len(b.metrics), b.packed)
 	if err != nil {
@@ -245,7 +245,7 @@ func (b *batch) Send(ctx context.Context) error {
 	return nil
 }
 
-// rejection is what was not taken, and why.
+// rejection is how many points were rejected, and why.
 type rejection struct {
 	n   int
 	err error
@@ -275,7 +275,7 @@ func (b *batch) send(ctx context.Context, from, to int, body []byte) (rejection,
 	return partial(answer.Body), nil
 }
 
-// partial is what an ExportMetricsServiceResponse says of points that were not taken.
+// partial returns the rejected points that an ExportMetricsServiceResponse reports.
 func partial(body []byte) rejection {
 	var rejected int
 	text := "it gives no reason"

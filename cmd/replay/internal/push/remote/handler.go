@@ -1,13 +1,13 @@
-// Package remote speaks the two protocols by which Prometheus and others like it hand
-// on samples: they read archives here as if they had scraped them (remote read), and are
-// sent what is recorded (remote write). Names and labels are those of /metrics.
+// Package remote implements the two protocols by which Prometheus and similar servers exchange
+// samples. They read archives from this program as if they had scraped them (remote read), and
+// receive what is recorded (remote write). Names and labels are those of /metrics.
 //
-// By remote read PromQL and Grafana work on archives in place, by way of a Prometheus
-// that reads here what it has not scraped itself. Remote write is version 1.0, which
-// Prometheus itself, VictoriaMetrics, Mimir and Thanos take; every series has the labels
-// host, host_id, instance and job besides. Version 2.0 is not spoken: a receiver that
-// knows only 1.0 takes a request of 2.0 for an empty one and acknowledges it, so that the
-// sender finds out only when something is lost.
+// With remote read, PromQL and Grafana work on archives in place, through a Prometheus that
+// reads here what it has not scraped itself. Remote write is version 1.0, which Prometheus
+// itself, VictoriaMetrics, Mimir and Thanos accept; every series also has the labels host,
+// host_id, instance and job. Version 2.0 is not supported: a receiver that knows only 1.0 takes
+// a request of 2.0 for an empty one and acknowledges it, so that the sender notices only when
+// data is lost.
 package remote
 
 import (
@@ -29,7 +29,7 @@ import (
 	tquery "tachograph/store/query"
 )
 
-// Archive is what is read: until it is closed.
+// Archive is an archive that can be closed.
 type Archive interface {
 	tquery.Archive
 	Close() error
@@ -39,11 +39,11 @@ type Archive interface {
 type Options struct {
 	// Open opens the archives until the context ends.
 	Open func(context.Context) (Archive, error)
-	// AtOnce is how many requests are answered at a time; 0: 1. Each takes some 70
-	// bytes of memory a sample.
+	// AtOnce is how many requests are answered at a time; 0: 1. Each takes some 70 bytes of
+	// memory for each sample.
 	AtOnce int
-	// Samples is how many a query may have that is answered in one piece; 0: 2
-	// million. What is streamed in chunks has no bound.
+	// Samples is the most samples of a query that is answered in one piece; 0: 2 million.
+	// Answers that are streamed in chunks have no bound.
 	Samples int
 	// Longest is how long an answer may take; 0: a minute.
 	Longest time.Duration
@@ -83,7 +83,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if began {
-		// The end of a stream cannot be told from a part of it but by its failure.
+		// A client recognises an incomplete stream only by its failure.
 		panic(http.ErrAbortHandler)
 	}
 	status := http.StatusBadRequest
@@ -99,10 +99,10 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, visible.Text(err.Error()), status)
 }
 
-// unavailable is a failure that is not the client's.
+// unavailable is a failure that the client did not cause.
 type unavailable struct{ error }
 
-// answer answers a request; began says that some of it has been written.
+// answer answers a request; began says that a part of the answer has been written.
 func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Request) (began bool, err error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "snappy") {
 		return false, fmt.Errorf("content encoding %s: requests are compressed with snappy", e)
@@ -138,10 +138,10 @@ func (h *handler) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return false, h.whole(ctx, w, a, ask)
 }
 
-// whole answers in one piece, as Prometheus takes it from all.
+// whole answers in one piece, which all clients accept.
 func (h *handler) whole(ctx context.Context, w http.ResponseWriter, a Archive, ask *request) error {
-	// What stands ahead of a result is known when it is complete: room is left for
-	// it, as the usual answer has one result, which should not be copied.
+	// The head of a result is known only when the result is complete. Room is left for it,
+	// because most answers have one result, which should not be copied.
 	const room = 1 + binary.MaxVarintLen64
 	var out, scratch []byte
 	left := h.Samples

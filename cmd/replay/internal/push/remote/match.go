@@ -8,7 +8,7 @@ import (
 	"tachograph/cmd/replay/internal/naming"
 )
 
-// A matcher is a condition on a label; what a series does not have is "".
+// A matcher is a condition on a label; a missing label has the value "".
 type matcher struct {
 	name, value string
 	not         bool
@@ -23,8 +23,8 @@ func newMatcher(kind uint64, name, value string) (matcher, error) {
 	switch kind {
 	case 0, 1:
 	case 2, 3:
-		// Go's expressions are those of RE2: they take linear time, and refuse to be
-		// repeated without measure.
+		// Go's regular expressions are those of RE2: they take linear time, and limit
+		// repetition.
 		p, err := regexp.Compile("^(?s:" + value + ")$")
 		if err != nil {
 			return m, fmt.Errorf("the matcher for %s is no regular expression: %s", visible.Text(name), visible.Text(err.Error()))
@@ -43,7 +43,7 @@ func (m *matcher) matches(value string) bool {
 	return (value == m.value) != m.not
 }
 
-// all reports whether the matchers on labels called name take a value.
+// all reports whether all matchers on the label name accept a value.
 func all(matchers []matcher, name, value string) bool {
 	for i := range matchers {
 		if m := &matchers[i]; m.name == name && !m.matches(value) {
@@ -53,7 +53,7 @@ func all(matchers []matcher, name, value string) bool {
 	return true
 }
 
-// take reports whether a series with these labels is matched.
+// take reports whether all matchers accept a series with these labels.
 func take(matchers []matcher, labels []naming.Label) bool {
 	for i := range matchers {
 		m := &matchers[i]
@@ -70,7 +70,7 @@ func take(matchers []matcher, labels []naming.Label) bool {
 	return true
 }
 
-// names reports whether a matcher asks for exactly this name.
+// names reports whether a matcher requires exactly this name.
 func names(matchers []matcher, name string) bool {
 	for i := range matchers {
 		if m := &matchers[i]; m.name == nameLabel && m.pattern == nil && !m.not && m.value == name {

@@ -14,7 +14,7 @@ import (
 	"tachograph/cmd/replay/internal/naming"
 )
 
-// What a request may hold.
+// The most that a request may hold.
 const (
 	mostRequest  = 1 << 20 // bytes, unpacked
 	mostQueries  = 32
@@ -22,7 +22,7 @@ const (
 	mostText     = 4 << 10 // bytes of a matcher's value
 )
 
-// A query asks for the series that all matchers match, over a span of time.
+// A query selects the series that all matchers accept, over a span of time.
 type query struct {
 	start, end int64 // milliseconds since 1970, both inclusive
 	matchers   []matcher
@@ -31,7 +31,7 @@ type query struct {
 // request is a ReadRequest.
 type request struct {
 	queries []query
-	chunks  bool // STREAMED_XOR_CHUNKS are taken, and liked best
+	chunks  bool // the client accepts STREAMED_XOR_CHUNKS, and prefers them
 }
 
 // unpack undoes the compression of a request.
@@ -128,13 +128,13 @@ func parseMatcher(b []byte) (matcher, error) {
 	return newMatcher(kind, name, value)
 }
 
-// sample is one of a series; its time is in milliseconds since 1970.
+// sample is a sample of a series; its time is in milliseconds since 1970.
 type sample struct {
 	at    int64
 	value float64
 }
 
-// stale is the value that says that a series has ended for now.
+// stale is the value of a sample that marks the end of a series.
 var stale = math.Float64frombits(0x7ff0000000000002)
 
 func appendLabels(b []byte, labels []naming.Label) []byte {
@@ -145,8 +145,8 @@ func appendLabels(b []byte, labels []naming.Label) []byte {
 	return b
 }
 
-// appendSeries appends a TimeSeries as a field of a QueryResult; scratch is room for
-// its labels.
+// appendSeries appends a TimeSeries as a field of a QueryResult; scratch is a buffer for its
+// labels.
 func appendSeries(b, scratch []byte, labels []naming.Label, samples []sample) (result, room []byte) {
 	head := appendLabels(scratch[:0], labels)
 	size := len(head)
@@ -166,8 +166,8 @@ func sizeOf(s sample) int { return 1 + 8 + 1 + protowire.SizeVarint(uint64(s.at)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// appendFrame appends a ChunkedReadResponse with one series, as the stream has it:
-// its length, a checksum, the message.
+// appendFrame appends a ChunkedReadResponse with one series, in the framing of the stream: its
+// length, a checksum, the message.
 func appendFrame(b []byte, query int, labels []naming.Label, chunks []chunk) []byte {
 	series := appendLabels(nil, labels)
 	for _, c := range chunks {

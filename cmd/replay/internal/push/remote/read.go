@@ -14,10 +14,10 @@ import (
 	tquery "tachograph/store/query"
 )
 
-// mostCollected bounds what is collected of one name before it is sent.
+// mostCollected bounds how many samples of one name are collected before they are sent.
 const mostCollected = 5_000_000
 
-// candidate is a family whose name is matched, of one host.
+// candidate is a family of one host whose name is matched.
 type candidate struct {
 	naming.Family
 	host     metric.Host
@@ -30,15 +30,15 @@ type reading struct {
 	a         Archive
 	q         *query
 	from, to  int64 // nanoseconds
-	left      *int  // samples, negative: no bound but mostCollected
+	left      *int  // how many samples are still allowed; negative: no bound but mostCollected
 	collected int
 	// numbers and texts are the last values of metrics, by host and name.
 	numbers map[[2]string]float64
 	texts   map[[2]string]string
 }
 
-// read answers q: it yields series by series, sorted by their labels, with how many
-// samples there are of that name from this one on.
+// read answers q: it yields series by series, sorted by their labels; coming is how many samples
+// of that name there are from this series on.
 func read(ctx context.Context, a Archive, q *query, left *int, yield func(labels []naming.Label, samples []sample, coming int) error) error {
 	const far = math.MaxInt64 / 1_000_000
 	r := &reading{ctx: ctx, a: a, q: q, left: left, numbers: make(map[[2]string]float64), texts: make(map[[2]string]string)}
@@ -72,7 +72,7 @@ func read(ctx context.Context, a Archive, q *query, left *int, yield func(labels
 	return ctx.Err()
 }
 
-// candidates are the families that the matchers may mean, sorted by name.
+// candidates returns the families that the matchers may select, sorted by name.
 func (r *reading) candidates() []candidate {
 	var list []candidate
 	called := make(map[string]int)
@@ -109,7 +109,7 @@ func (r *reading) candidates() []candidate {
 	return list
 }
 
-// lookup is a metric as the newest archive of a host describes it.
+// lookup returns a metric as the newest archive of a host describes it.
 func (r *reading) lookup(host, name string) *metric.Desc {
 	archives := r.a.Archives()
 	for i := len(archives) - 1; i >= 0; i-- {
@@ -150,8 +150,8 @@ func (r *reading) collect(c *candidate, set *set) error {
 	return nil
 }
 
-// request asks for a metric of a host as it was recorded. What is read so seldom
-// that it is held is asked for from the beginning of the archives on.
+// request returns the request for a metric of a host as it was recorded. A metric that is read
+// so seldom that its values are held is requested from the beginning of the archives.
 func (r *reading) request(host string, held bool) tquery.Request {
 	w := tquery.Window{Hosts: []string{host}, From: r.from, To: r.to}
 	if held {
@@ -163,15 +163,15 @@ func (r *reading) request(host string, held bool) tquery.Request {
 	return tquery.Request{Window: w, Mode: tquery.Raw}
 }
 
-// seldom is an interval that Prometheus would take for an absence: it looks back
-// for five minutes. What is read so seldom, or once for each archive, is told again
-// each minute, as it holds until it is read again.
+// seldom is an interval that Prometheus would take for an absence: it looks back five minutes.
+// Values that are read so seldom, or once for each archive, are repeated each minute, because
+// they hold until they are read again.
 const (
 	seldom    = int64(2 * 60 * 1e9)
 	heldEvery = int64(60 * 1e9)
 )
 
-// every is how often a metric of a class was read; 0 where it is held.
+// every returns how often a metric of a class was read; 0 if its values are held.
 func every(info *store.ArchiveInfo, class metric.Class) int64 {
 	if class >= metric.NumClasses {
 		return 0
@@ -267,8 +267,7 @@ func (r *reading) source(c *candidate, src *naming.Source, d *metric.Desc, t tqu
 	return nil
 }
 
-// last calls fn with the values of a metric without instances, in the order of
-// time.
+// last calls fn with the values of a metric without instances, in the order of time.
 func (r *reading) last(host, name string, fn func(metric.Value)) {
 	d := r.lookup(host, name)
 	if d == nil || d.Indom != metric.NoIndom || d.Formula != "" {
@@ -286,7 +285,7 @@ func (r *reading) last(host, name string, fn func(metric.Value)) {
 	}
 }
 
-// number is the last value of a metric without instances.
+// number returns the last value of a metric without instances.
 func (r *reading) number(host, name string) (float64, bool) {
 	key := [2]string{host, name}
 	x, known := r.numbers[key]
@@ -298,7 +297,7 @@ func (r *reading) number(host, name string) (float64, bool) {
 	return x, x == x
 }
 
-// text is the last one of a metric without instances.
+// text returns the last text of a metric without instances.
 func (r *reading) text(host, name string) string {
 	key := [2]string{host, name}
 	s, known := r.texts[key]
@@ -309,7 +308,7 @@ func (r *reading) text(host, name string) string {
 	return s
 }
 
-// spend notes that a sample has been collected.
+// spend counts a collected sample.
 func (r *reading) spend() error {
 	r.collected++
 	if r.collected > mostCollected {

@@ -8,7 +8,7 @@ import (
 	"tachograph/cmd/replay/internal/naming"
 )
 
-// set are the series of one name.
+// set is the series of one name.
 type set struct {
 	r          *reading
 	start, end int64 // milliseconds
@@ -22,21 +22,21 @@ func newSet(r *reading, start, end int64) *set {
 	return &set{r: r, start: start, end: end, byLabels: make(map[string]*series)}
 }
 
-// series is what has been put into one so far.
+// series is a series with its samples so far.
 type series struct {
 	set     *set
 	labels  []naming.Label
 	samples []sample
 	ignored bool
-	turned  bool // times have gone back
+	turned  bool // a time was earlier than the one before
 	// The last reading, its interval, and the end of its archive.
 	wall, step, until int64
 	value             float64
-	open              bool // its value stands until it is said to have ended
+	open              bool // its value holds until it ends
 }
 
-// series is the one with these labels. Things that are called alike, one after
-// the other, are one.
+// series returns the series with these labels. Things with the same labels, one after the other,
+// are one series.
 func (s *set) series(labels []naming.Label) *series {
 	s.key = s.key[:0]
 	for _, l := range labels {
@@ -50,8 +50,8 @@ func (s *set) series(labels []naming.Label) *series {
 	return one
 }
 
-// expect makes room for the readings at these times that lie in the window: to grow
-// little by little would take several times as much memory.
+// expect allocates room for the readings at these times that are in the window. Growing little
+// by little would take several times as much memory.
 func (s *series) expect(walls []int64) {
 	n := 0
 	for _, wall := range walls {
@@ -64,7 +64,7 @@ func (s *series) expect(walls []int64) {
 	}
 }
 
-// ignored is where samples go that are not matched.
+// ignored returns a series for samples that no matcher selects.
 func (s *set) ignored() *series {
 	if s.nothing == nil {
 		s.nothing = &series{set: s, ignored: true}
@@ -72,8 +72,8 @@ func (s *set) ignored() *series {
 	return s.nothing
 }
 
-// put adds a reading: a value or its absence. A step of 0 is of what is held until
-// it is read again, or its archive ends at until.
+// put adds a reading: a value or its absence. A step of 0 means that the value is held until it
+// is read again, or its archive ends at until.
 func (s *series) put(wall int64, x float64, present bool, step, until int64) {
 	if s.ignored {
 		return
@@ -92,7 +92,7 @@ func (s *series) put(wall int64, x float64, present bool, step, until int64) {
 	s.wall, s.step, s.until, s.value, s.open = wall, step, until, x, present
 }
 
-// apart is how far readings are from each other.
+// apart returns the interval between readings.
 func (s *series) apart() int64 {
 	if s.step == 0 {
 		return heldEvery
@@ -100,7 +100,7 @@ func (s *series) apart() int64 {
 	return s.step
 }
 
-// hold tells the last value again each minute before a time.
+// hold repeats the last value each minute before a time.
 func (s *series) hold(before int64) {
 	if !s.open || s.step != 0 {
 		return
@@ -113,7 +113,7 @@ func (s *series) hold(before int64) {
 	}
 }
 
-// end says that it has ended at a time.
+// end ends the series at a time.
 func (s *series) end(wall int64) {
 	s.hold(wall)
 	if s.open && !s.ignored {
@@ -139,7 +139,7 @@ func (s *series) append(wall int64, x float64) {
 	s.set.err = s.set.r.spend()
 }
 
-// finished are the series that have samples, sorted by their labels.
+// finished returns the series that have samples, sorted by their labels.
 func (s *set) finished() []*series {
 	var list []*series
 	for _, one := range s.byLabels {
@@ -164,8 +164,8 @@ func (s *set) finished() []*series {
 	return list
 }
 
-// recorded is until when the host of a series was recorded, or the window ends: what
-// has no reading by then has none because it is gone.
+// recorded returns until when the host of a series was recorded, or the window ends. A series
+// without a reading by then has ended.
 func (s *set) recorded(one *series) int64 {
 	host := ""
 	for _, l := range one.labels {

@@ -22,13 +22,13 @@ import (
 
 // SinkOptions say what is pushed, and under which names.
 type SinkOptions struct {
-	// Processes is how many names of processes have totals; 0: there are none.
+	// Processes is how many process names have totals; 0: none.
 	Processes int
-	// Own and Node say which names metrics have: their own, and those of node_exporter.
+	// Own and Node select the metrics' names: our own, and those of node_exporter.
 	Own, Node bool
-	// Computed says to push also what is computed of what was recorded.
+	// Computed also pushes the metrics that are computed from recorded ones.
 	Computed bool
-	// Labels are put to every series.
+	// Labels are added to every series.
 	Labels []naming.Label
 }
 
@@ -50,7 +50,7 @@ func NewSink(to *push.Endpoint, opt SinkOptions) *Sink {
 	return &Sink{to: to, opt: opt, maker: samples.New(scheme(opt))}
 }
 
-// millisecond is what remote write has times in.
+// millisecond is the unit of times in remote write.
 const millisecond = int64(time.Millisecond)
 
 func scheme(opt SinkOptions) samples.Scheme {
@@ -66,15 +66,15 @@ func scheme(opt SinkOptions) samples.Scheme {
 	return s
 }
 
-// Prepare finds out whether the receiver answers, with an empty request.
+// Prepare checks with an empty request that the receiver answers.
 func (s *Sink) Prepare(ctx context.Context) error {
 	return s.to.Try(ctx, header, s2.EncodeSnappy(nil, nil))
 }
 
-// Wants reports whether anything is pushed of the instances of a domain.
+// Wants reports whether values of the instances of a domain are pushed.
 func (s *Sink) Wants(indom string) bool { return s.maker.Wants(indom) }
 
-// Base takes in how things stood.
+// Base takes the standing values.
 func (s *Sink) Base(it *archive.Item) error {
 	if it.Tick != nil {
 		s.begin(it.Archive)
@@ -83,7 +83,7 @@ func (s *Sink) Base(it *archive.Item) error {
 	return nil
 }
 
-// begin notes whose series come.
+// begin prepares for the series of an archive.
 func (s *Sink) begin(info *archive.Info) {
 	if info == s.info {
 		return
@@ -108,7 +108,7 @@ func (s *Sink) NewBatch(id push.BatchID) push.Batch {
 // batch is a request that is being made, and then sent.
 type batch struct {
 	sink   *Sink
-	again  bool // the receiver may have it
+	again  bool // the receiver may already have it
 	series []*samples.Series
 	values int
 	raw    []byte
@@ -116,7 +116,7 @@ type batch struct {
 	starts []int // of the series in raw
 }
 
-// Add makes samples of a tick.
+// Add makes samples from a tick.
 func (b *batch) Add(it *archive.Item) error {
 	if it.Tick != nil {
 		b.sink.begin(it.Archive)
@@ -137,7 +137,7 @@ func (b *batch) Sample(s *samples.Series, at int64, value samples.Value) {
 		b.series = append(b.series, s)
 	}
 	b.values++
-	// What stands in a sample is short: its length is one byte, and so are the tags.
+	// The parts of a sample are short: its length is one byte, and so are the tags.
 	body := s.Body
 	n := len(body)
 	body = fields.Double(fields.Head(body, 2, 0), 1, value.Float)
@@ -146,7 +146,7 @@ func (b *batch) Sample(s *samples.Series, at int64, value samples.Value) {
 	s.Body = body
 }
 
-// head are the labels of a series, as they stand in a request.
+// head returns the labels of a series, encoded for a request.
 func (s *Sink) head(one *samples.Series) []byte {
 	labels := make([]naming.Label, 0, len(one.Labels)+len(s.fixed)+1)
 	for _, l := range one.Labels {
@@ -161,7 +161,7 @@ func (s *Sink) head(one *samples.Series) []byte {
 	return appendLabels(nil, labels)
 }
 
-// Size puts the request together.
+// Size encodes the request and returns its size.
 func (b *batch) Size() (values, size int) {
 	if len(b.series) > 0 {
 		b.finish()
@@ -187,8 +187,8 @@ func (b *batch) finish() {
 	b.packed = s2.EncodeSnappy(nil, b.raw)
 }
 
-// Send sends the request. Of one that is refused as a whole for some of its samples
-// the others are saved.
+// Send sends the request. If it is refused as a whole because of some of its samples, the others
+// are saved.
 func (b *batch) Send(ctx context.Context) error {
 	first := len(b.starts) - 1
 	refused, err := b.send(ctx, 0, first, 0)
@@ -204,16 +204,16 @@ func (b *batch) Send(ctx context.Context) error {
 	return &push.Partial{Values: refused.values, Err: refused.err}
 }
 
-// refusal is what was refused, and why.
+// refusal is how many values were refused, and why.
 type refusal struct {
 	values int
 	err    error
 }
 
-// deepest is how often a request is halved for what is wrong in it.
+// deepest is how often a request is halved to isolate a bad sample.
 const deepest = 8
 
-// send sends the series from to to, in halves where all together are refused.
+// send sends the series from from to to, in halves if all together are refused.
 func (b *batch) send(ctx context.Context, from, to, depth int) (refusal, error) {
 	answer, err := b.post(ctx, from, to)
 	if err != nil {
@@ -231,8 +231,9 @@ func (b *batch) send(ctx context.Context, from, to, depth int) (refusal, error) 
 	text := strings.ToLower(string(answer.Body))
 	switch {
 	case b.again && taken(text) && (to-from == 1 || depth == deepest):
-		// It was acknowledged, and nobody heard of it. In halves it is sent as before
-		// until then, as some of these may have been refused alone.
+		// The receiver had acknowledged it, but the acknowledgement was lost. Once the request
+		// is in halves, each is sent as usual, because some of these may have been refused
+		// alone.
 		return refusal{}, nil
 	case to-from > 1 && depth < deepest && (answer.Status == http.StatusRequestEntityTooLarge || answer.Status == http.StatusBadRequest || b.again && taken(text)):
 		middle := (from + to) / 2
@@ -250,12 +251,12 @@ func (b *batch) send(ctx context.Context, from, to, depth int) (refusal, error) 
 	return refusal{b.count(from, to), explained(text, refused.Err)}, nil
 }
 
-// taken reports whether a receiver says that it has these samples already.
+// taken reports whether a receiver says that it already has these samples.
 func taken(text string) bool {
 	return strings.Contains(text, "duplicate") || strings.Contains(text, "out of order") || strings.Contains(text, "out-of-order")
 }
 
-// explained adds the remedy to what receivers say of old samples.
+// explained adds the remedy to a receiver's error about old samples.
 func explained(text string, err error) error {
 	if taken(text) || strings.Contains(text, "out of bounds") || strings.Contains(text, "too old") || strings.Contains(text, "too far in the past") {
 		return fmt.Errorf("%w (it takes nothing this old: set storage.tsdb.out_of_order_time_window in its configuration, or bring it the past by `replay export --format openmetrics` and promtool tsdb create-blocks-from openmetrics)", err)
@@ -280,7 +281,7 @@ var header = http.Header{
 // count counts the samples of some series.
 func (b *batch) count(from, to int) (n int) {
 	raw := b.raw[b.starts[from]:b.starts[to]]
-	// The batch has written these itself: there is nothing malformed.
+	// The batch has written these itself, so nothing is malformed.
 	_ = fields.Each(raw, func(_ protowire.Number, series []byte, _ uint64) error {
 		return fields.Each(series, func(field protowire.Number, _ []byte, _ uint64) error {
 			if field == 2 {

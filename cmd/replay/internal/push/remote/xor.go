@@ -6,15 +6,15 @@ import (
 	"math/bits"
 )
 
-// samplesInChunk is how many Prometheus puts into one, samplesInFrame how many are
+// samplesInChunk is how many samples Prometheus puts into a chunk, samplesInFrame how many are
 // sent together: less than 100 KB.
 const (
 	samplesInChunk = 120
 	samplesInFrame = 32 * samplesInChunk
 )
 
-// chunk are successive samples in the XOR encoding of Prometheus: of times the
-// differences of differences, of values the bits that differ.
+// chunk holds successive samples in the XOR encoding of Prometheus: for times the differences of
+// differences, for values the bits that differ.
 type chunk struct {
 	from, to int64
 	data     []byte
@@ -33,7 +33,7 @@ func chunksOf(samples []sample) []chunk {
 // bitWriter appends bits, the highest first.
 type bitWriter struct {
 	b    []byte
-	free uint // bits of the last byte
+	free uint // unused bits of the last byte
 }
 
 func (w *bitWriter) bits(v uint64, n int) {
@@ -100,8 +100,8 @@ func (w *bitWriter) difference(d int64) {
 	}
 }
 
-// value writes the bits in which a value differs from the last one: in the place of
-// those before, if they fit, else with their place.
+// value writes the bits in which a value differs from the last one: in the same bit range as
+// before, if they fit, else with their range.
 func (w *bitWriter) value(differ uint64, leading, trailing int) (l, t int) {
 	if differ == 0 {
 		w.bits(0, 1)

@@ -12,32 +12,32 @@ import (
 	"tachograph/cmd/replay/internal/serve/status"
 )
 
-// A Budget is some bytes.
+// A Budget is an amount of memory in bytes.
 type Budget struct {
 	mu          sync.Mutex
 	total, free int64
-	by          map[string]int64 // what the requests of each client have taken
-	freed       chan struct{}    // closed when something is given back
+	by          map[string]int64 // what the requests of each client hold
+	freed       chan struct{}    // closed when something is returned
 }
 
-// New is a budget of so many bytes.
+// New returns a budget of this many bytes.
 func New(bytes int64) *Budget {
 	return &Budget{total: bytes, free: bytes, by: make(map[string]int64), freed: make(chan struct{})}
 }
 
-// Free is what is left.
+// Free returns how much is left.
 func (b *Budget) Free() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.free
 }
 
-// A Client is whom an account is for. All requests of one name have one share.
+// A Client is the owner of accounts. All requests of clients with the same name share one share.
 type Client struct {
 	Name string
-	// Share is how much of the budget all requests of the client may take together,
-	// and Leave how much they leave for those who need not leave as much; both are
-	// parts of 1, and a Share of 0 is all.
+	// Share is how much of the budget all requests of the client may take together. Leave is how
+	// much they must leave for clients with a lower Leave. Both are fractions; a Share of 0
+	// means all.
 	Share, Leave float64
 }
 
@@ -51,20 +51,20 @@ type Account struct {
 
 type key struct{}
 
-// Open opens the account of a request.
+// Open opens an account for a request.
 func (b *Budget) Open(c Client) *Account { return &Account{budget: b, client: c} }
 
-// In has Of find the account in what is derived of ctx.
+// In returns a context in which Of finds the account.
 func (a *Account) In(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, a) }
 
-// Of is the account of the request of ctx. Where there is none nothing is bounded: the
-// methods of a nil Account take and give nothing.
+// Of returns the account of the request of ctx. Without one there is no limit: the methods of a
+// nil Account do nothing.
 func Of(ctx context.Context) *Account {
 	a, _ := ctx.Value(key{}).(*Account)
 	return a
 }
 
-// Close gives back what was taken; nothing can be taken afterwards.
+// Close returns everything that was taken; nothing can be taken afterwards.
 func (a *Account) Close() {
 	a.budget.mu.Lock()
 	defer a.budget.mu.Unlock()
@@ -72,7 +72,7 @@ func (a *Account) Close() {
 	a.closed = true
 }
 
-// Give gives back some of what was taken.
+// Give returns some of what was taken.
 func (a *Account) Give(bytes int64) {
 	if a == nil || bytes <= 0 {
 		return
@@ -93,16 +93,16 @@ func (a *Account) give(bytes int64) {
 	b.freed = make(chan struct{})
 }
 
-// Parts of the budget, and of each client's share, that are left: by what streams send to
-// who asks only once, and by what streams keep to what they send as well, or all would
-// wait for each other.
+// The parts of the budget, and of each client's share, that must stay free. What streams send
+// leaves room for single requests, and what streams keep leaves room for what they send, too;
+// otherwise all would wait for each other.
 const (
 	nothing = 0
 	bySent  = 0.25
 	byKept  = 0.5
 )
 
-// most is how many bytes the client may have at a time, and leave how many it leaves.
+// most returns how many bytes the client may have at a time, and how many it must leave.
 func (a *Account) most(left float64) (most, leave int64) {
 	part := a.client.Share
 	if part == 0 {
@@ -112,8 +112,8 @@ func (a *Account) most(left float64) (most, leave int64) {
 	return int64(total * part * (1 - left)), int64(total * max(left, a.client.Leave))
 }
 
-// take takes bytes if there are as many for the client; otherwise it says when something
-// is given back.
+// take takes bytes if the client may have as many; otherwise it returns a channel that is closed
+// when something is returned.
 func (a *Account) take(bytes int64, left float64) (ok bool, freed <-chan struct{}) {
 	b := a.budget
 	b.mu.Lock()
@@ -128,12 +128,12 @@ func (a *Account) take(bytes int64, left float64) (ok bool, freed <-chan struct{
 	return true, nil
 }
 
-// errShort is what a client is told for whom there is not enough.
+// errShort returns the error for a client for which not enough memory is left.
 func errShort() error {
 	return status.TooMany(time.Second, "the requests that are being answered take all the memory there is for them: try again in a second, or ask for less")
 }
 
-// Take takes bytes, or says to the client why there are none.
+// Take takes bytes, or returns an error for the client if there are not enough.
 func (a *Account) Take(bytes int64) error {
 	if a == nil {
 		return nil
@@ -144,7 +144,7 @@ func (a *Account) Take(bytes int64) error {
 	return nil
 }
 
-// Keep is Take for what a stream has as long as it lasts.
+// Keep is like Take, for memory that a stream keeps as long as it lasts.
 func (a *Account) Keep(bytes int64) error {
 	if a == nil {
 		return nil
@@ -155,9 +155,9 @@ func (a *Account) Keep(bytes int64) error {
 	return nil
 }
 
-// Wait takes bytes for something to be sent in a stream, and waits until they are there:
-// the next that is sent tells what was not sent meanwhile. More than a stream can ever
-// get is refused.
+// Wait takes bytes for a message of a stream, and waits until they are available: the next
+// message has everything that was not sent meanwhile. It refuses more than a stream can ever
+// get.
 func (a *Account) Wait(ctx context.Context, bytes int64) error {
 	if a == nil {
 		return nil
@@ -178,5 +178,5 @@ func (a *Account) Wait(ctx context.Context, bytes int64) error {
 	}
 }
 
-// Take takes bytes for the request of ctx; without an account there is no bound.
+// Take takes bytes for the request of ctx; without an account there is no limit.
 func Take(ctx context.Context, bytes int64) error { return Of(ctx).Take(bytes) }

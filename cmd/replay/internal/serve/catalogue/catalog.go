@@ -18,16 +18,16 @@ import (
 	"tachograph/store/fault"
 )
 
-// A Service is CatalogService.
+// A Service implements CatalogService, and GetValues of LiveService.
 type Service struct {
 	keeper *Keeper
 	hub    Hub
 }
 
-// NewService returns the service of what keeper and hub know.
+// NewService returns a service with the descriptions of keeper and the values of hub.
 func NewService(keeper *Keeper, hub Hub) *Service { return &Service{keeper, hub} }
 
-// mostOnPage is how many metrics a page has at most.
+// mostOnPage is the most metrics on a page.
 const mostOnPage = 1000
 
 // ListMetrics describes metrics, by name.
@@ -47,8 +47,8 @@ func (s *Service) ListMetrics(_ context.Context, r *connect.Request[tachographv1
 	if err != nil {
 		return nil, err
 	}
-	// A token is the last name of the page before: it holds when metrics come and
-	// go between two pages.
+	// A token is the last name on the previous page, so it stays valid when metrics come and go
+	// between two pages.
 	list, token := chosen.Metrics, r.Msg.PageToken
 	if len(token) > 400 {
 		return nil, status.Invalid("page_token", "this is none: use next_page_token of the page before")
@@ -68,7 +68,7 @@ func (s *Service) ListMetrics(_ context.Context, r *connect.Request[tachographv1
 	return connect.NewResponse(out), nil
 }
 
-// describe is a metric for programs.
+// describe returns the message for a metric.
 func describe(d *metric.Desc, info *archive.Info) *tachographv1.Metric {
 	m := &tachographv1.Metric{
 		Name: wire.Text(d.Name), Type: wire.Type(d.Type), Semantics: wire.Semantics(d.Sem), Units: wire.Text(d.Units.String()),
@@ -77,7 +77,7 @@ func describe(d *metric.Desc, info *archive.Info) *tachographv1.Metric {
 		Present: d.Unsupported == "", Absent: wire.Text(d.Unsupported),
 	}
 	if d.Formula != "" {
-		m.Type = tachographv1.Type_TYPE_F64 // whatever it is made of
+		m.Type = tachographv1.Type_TYPE_F64 // whatever it is computed from
 	}
 	if d.PMID != 0 {
 		m.Pmid = d.PMID.String()
@@ -90,7 +90,7 @@ func describe(d *metric.Desc, info *archive.Info) *tachographv1.Metric {
 	return m
 }
 
-// ListCategories names all categories.
+// ListCategories lists all categories.
 func (s *Service) ListCategories(context.Context, *connect.Request[tachographv1.ListCategoriesRequest]) (*connect.Response[tachographv1.ListCategoriesResponse], error) {
 	known, err := s.known()
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Service) ListCategories(context.Context, *connect.Request[tachographv1.
 	return connect.NewResponse(out), nil
 }
 
-// ListArchives tells what has been recorded.
+// ListArchives lists the archives.
 func (s *Service) ListArchives(context.Context, *connect.Request[tachographv1.ListArchivesRequest]) (*connect.Response[tachographv1.ListArchivesResponse], error) {
 	known, err := s.known()
 	if err != nil {
@@ -123,13 +123,13 @@ func (s *Service) ListArchives(context.Context, *connect.Request[tachographv1.Li
 	return connect.NewResponse(out), nil
 }
 
-// known is what is known, or the error that a client gets.
+// known returns what is known, or the error for a client.
 func (s *Service) known() (*Known, error) {
 	known, err := s.keeper.Known()
 	return known, unreadable(err)
 }
 
-// unreadable is why archives cannot be read, as a client gets it.
+// unreadable returns the error for a client when archives cannot be read.
 func unreadable(err error) error {
 	switch {
 	case err == nil:

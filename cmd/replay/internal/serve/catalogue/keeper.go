@@ -1,6 +1,6 @@
 // Package catalogue serves CatalogService, and GetValues of LiveService. It reads the
-// descriptions in the archives, again when they may have changed, and takes present
-// values from a Hub.
+// descriptions in the archives, and reads them again when they may have changed. It takes
+// present values from a Hub.
 package catalogue
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tachograph/store/fault"
 )
 
-// A Recording is what has been recorded: a *store.Reader.
+// A Recording describes what has been recorded: a *store.Reader.
 type Recording interface {
 	Archives() []*archive.Info
 	Metrics() []*metric.Desc
@@ -24,12 +24,12 @@ type Recording interface {
 	Close() error
 }
 
-// A Hub tells how things stand: a *live.Hub.
+// A Hub returns the present state: a *live.Hub.
 type Hub interface {
 	Now(ctx context.Context) (*live.State, error)
 }
 
-// A Keeper knows what has been recorded.
+// A Keeper keeps the descriptions of what has been recorded.
 type Keeper struct {
 	open func() (Recording, error)
 	now  func() time.Time
@@ -40,28 +40,28 @@ type Keeper struct {
 	err  error
 }
 
-// NewKeeper returns a keeper of what open opens.
+// NewKeeper returns a keeper of the recording that open opens.
 func NewKeeper(open func() (Recording, error), now func() time.Time) *Keeper {
 	return &Keeper{open: open, now: now}
 }
 
-// Known is what was known at some instant. It does not change.
+// Known is what was known at some time. It does not change.
 type Known struct {
 	*selection.Catalogue
-	// Info is of the archive that was recorded last; nil where there is none.
+	// Info is the archive that was recorded last; nil if there is none.
 	Info     *archive.Info
 	Archives []*archive.Info
 }
 
-// How long what was read holds: metrics change with the archive. Who waits for the
-// first one looks more often.
+// How long what was read stays valid: metrics change with the archive. While there is no archive
+// yet, the keeper looks more often.
 const (
 	fresh   = 5 * time.Second
 	waiting = time.Second
 )
 
-// Known is what is known now. Archives are opened at most every few seconds, by
-// one request for all.
+// Known returns what is known now. Archives are opened at most every few seconds, by one request
+// for all.
 func (k *Keeper) Known() (*Known, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,7 +76,7 @@ func (k *Keeper) Known() (*Known, error) {
 	return k.last, k.err
 }
 
-// Catalogue is what can be selected now.
+// Catalogue returns what can be selected now.
 func (k *Keeper) Catalogue() (*selection.Catalogue, error) {
 	known, err := k.Known()
 	if err != nil {
@@ -122,8 +122,8 @@ func (k *Keeper) look() (*Known, error) {
 	return known, nil
 }
 
-// sameArchive reports whether two archives are one that still describes what it
-// described: a reload of the configuration makes it describe others.
+// sameArchive reports whether two archives are the same and describe the same metrics: a reload
+// of the configuration changes what an archive describes.
 func sameArchive(a, b *archive.Info) bool {
 	return a != nil && b != nil && a.ID == b.ID && a.Config == b.Config && a.Intervals == b.Intervals
 }

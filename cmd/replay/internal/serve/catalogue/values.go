@@ -16,15 +16,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// mostBytes is how large an answer with values may become: what clients of gRPC
-// take by default, with room for the rest.
+// mostBytes is the size of the largest answer with values: the default limit of gRPC clients,
+// less some room for the rest.
 const mostBytes = 4<<20 - 64<<10
 
-// inMemory is how many bytes of memory a byte of an answer comes to, until it is
-// sent: as messages, and written as they are sent.
+// inMemory is how many bytes of memory a byte of an answer takes until it is sent: as messages,
+// and encoded.
 const inMemory = 8
 
-// ListInstances names the members of a domain.
+// ListInstances lists the members of a domain.
 func (s *Service) ListInstances(ctx context.Context, r *connect.Request[tachographv1.ListInstancesRequest]) (*connect.Response[tachographv1.ListInstancesResponse], error) {
 	name := r.Msg.InstanceDomain
 	if !s.isDomain(name) {
@@ -50,7 +50,7 @@ func (s *Service) ListInstances(ctx context.Context, r *connect.Request[tachogra
 	return connect.NewResponse(out), nil
 }
 
-// isDomain reports whether any metric has instances of a domain.
+// isDomain reports whether any metric has the instance domain.
 func (s *Service) isDomain(name string) bool {
 	known, err := s.keeper.Known()
 	if err != nil || name == metric.NoIndom {
@@ -70,7 +70,7 @@ func tooLarge(what string) error {
 	return status.Errorf(connect.CodeResourceExhausted, "ANSWER_TOO_LARGE", "these %s are more than fit into one answer of 4 MB: select fewer, or subscribe to them", what)
 }
 
-// state is how things stand, or the error that a client gets.
+// state returns the present state, or the error for a client.
 func (s *Service) state(ctx context.Context) (*live.State, error) {
 	state, err := s.hub.Now(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -89,7 +89,7 @@ func (s *Service) GetValues(ctx context.Context, r *connect.Request[tachographv1
 	if err != nil {
 		return nil, err
 	}
-	state := new(live.State) // of nothing
+	state := new(live.State) // an empty one
 	if known.Info != nil {
 		if state, err = s.state(ctx); err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (s *Service) GetValues(ctx context.Context, r *connect.Request[tachographv1
 	return connect.NewResponse(out), nil
 }
 
-// lookup is the reading of d, if there is one.
+// lookup returns the reading of d, if there is one.
 func lookup(state *live.State, d *metric.Desc) (live.Reading, bool) {
 	if d.Unsupported != "" {
 		return live.Reading{}, false
@@ -127,7 +127,7 @@ func lookup(state *live.State, d *metric.Desc) (live.Reading, bool) {
 	return state.Lookup(d.Name)
 }
 
-// fill adds the values of a reading, as long as they take no more than room.
+// fill adds the values of a reading; it returns an error if they take more than room.
 func fill(m *tachographv1.MetricValues, s *live.State, r *live.Reading, accept func(string, *metric.Instance) bool, now time.Time, room int) error {
 	m.Units = wire.Text(r.Metric.Units.String())
 	m.Time = wire.Time(r.Block.At.Wall)

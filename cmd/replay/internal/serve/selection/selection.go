@@ -22,25 +22,24 @@ import (
 	"tachograph/store/query"
 )
 
-// What a selection may have at most: more is refused.
+// The most that a selection may have; more is refused.
 const (
 	MostItems = 2000 // names and categories
-	MostGlobs = 100  // of names, and of instances
-	longest   = 400  // bytes of one of them
+	MostGlobs = 100  // for names, and for instances
+	longest   = 400  // bytes of a single one
 )
 
-// A Catalogue is what can be selected: the metrics of the recording and those
-// that are known and absent from it. It does not change.
+// A Catalogue is what can be selected: the metrics of the recording, and known metrics that are
+// absent from it. It does not change.
 type Catalogue struct {
 	metrics    []*metric.Desc // by name
 	byName     map[string]*metric.Desc
 	categories map[string][]*metric.Desc
-	names      []string // of metrics and categories, of which one was meant
+	names      []string // of metrics and categories, for suggestions
 }
 
-// New is the catalogue of a host: what the archive that it recorded last says of
-// itself, and the metrics that it describes. A nil archive is one that is not
-// there yet.
+// New returns the catalogue of a host: info is the archive that it recorded last, metrics those
+// that the archive describes. A nil info means that there is no archive yet.
 func New(info *archive.Info, metrics []*metric.Desc) *Catalogue {
 	c := &Catalogue{byName: make(map[string]*metric.Desc), categories: make(map[string][]*metric.Desc)}
 	for _, d := range metrics {
@@ -81,7 +80,7 @@ func New(info *archive.Info, metrics []*metric.Desc) *Catalogue {
 	return c
 }
 
-// lack adds what a platform has and the recording does not.
+// lack adds the metrics that a platform has and the recording does not.
 func (c *Catalogue) lack(p catalog.Platform, reason string) {
 	for _, d := range catalog.For(p) {
 		if c.byName[d.Name] == nil {
@@ -93,27 +92,26 @@ func (c *Catalogue) lack(p catalog.Platform, reason string) {
 	}
 }
 
-// Lookup is the metric called name, or nil.
+// Lookup returns the metric called name, or nil.
 func (c *Catalogue) Lookup(name string) *metric.Desc { return c.byName[name] }
 
-// Categories are all categories with their metrics, which are not to be
-// changed.
+// Categories returns all categories with their metrics. The caller must not change them.
 func (c *Catalogue) Categories() map[string][]*metric.Desc { return c.categories }
 
-// A Chosen is what a selection came to.
+// A Chosen is the result of a selection.
 type Chosen struct {
-	// Metrics are the metrics, each once, by name. One with Unsupported is absent
-	// for that reason.
+	// Metrics are the metrics, each once, by name. A metric with Unsupported is absent for that
+	// reason.
 	Metrics []*metric.Desc
 	// Instance accepts instances of a domain; nil accepts all.
 	Instance func(indom string, in *metric.Instance) bool
-	// Errors are those of single items.
+	// Errors are the errors of single items.
 	Errors []*tachographv1.ItemError
 }
 
-// Choose finds what a selection means; nothing given means everything that is
-// present. With absent, all that matches is chosen whether the host has it or
-// not; otherwise only those absent metrics that are named, or whose category is.
+// Choose returns what a selection selects; an empty one selects everything that is present. With
+// absent, it selects all that matches, whether the host has it or not; otherwise, of absent
+// metrics, only those that are named or whose category is.
 func (c *Catalogue) Choose(sel *tachographv1.Selection, absent bool) (*Chosen, error) {
 	if err := check(sel); err != nil {
 		return nil, err
@@ -154,7 +152,7 @@ func (c *Catalogue) Choose(sel *tachographv1.Selection, absent bool) (*Chosen, e
 	return chosen, nil
 }
 
-// choose takes what a name, the beginning of one or a glob means.
+// choose adds the metrics for a name, the beginning of one, or a glob.
 func (c *Catalogue) choose(took map[*metric.Desc]bool, name string, absent bool) *tachographv1.ItemError {
 	if d := c.byName[name]; d != nil {
 		took[d] = true
@@ -193,13 +191,13 @@ func (c *Catalogue) choose(took map[*metric.Desc]bool, name string, absent bool)
 	return e
 }
 
-// nothing says that there is no such thing.
+// nothing returns the error for an item that does not exist.
 func nothing(what, name string) *tachographv1.ItemError {
 	return &tachographv1.ItemError{Code: int32(connect.CodeNotFound), Message: visible.Text("there is no " + what + " " + name)}
 }
 
-// How many items are told apart that are nothing, and for how many of these it
-// is said what may have been meant, which takes a look at all names.
+// How many unknown items get an error each, and how many of these errors suggest a similar name,
+// which requires a comparison with all names.
 const (
 	mostErrors      = 200
 	mostSuggestions = 20
@@ -218,7 +216,7 @@ func (c *Catalogue) note(ch *Chosen, item string, e *tachographv1.ItemError) {
 	ch.Errors = append(ch.Errors, e)
 }
 
-// check refuses what is too much, or is no text.
+// check refuses a selection that is too large, or is not text.
 func check(sel *tachographv1.Selection) error {
 	if n := len(sel.GetMetrics()) + len(sel.GetCategories()); n > MostItems {
 		return status.Invalid("selection", "%d names and categories are more than the %d that one request may have: use globs, or several requests", n, MostItems)

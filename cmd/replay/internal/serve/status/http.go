@@ -6,7 +6,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// HTTP is a code as the status of an answer over HTTP that is no gRPC.
+// HTTP returns the HTTP status for a code, for answers other than gRPC.
 func HTTP(c connect.Code) int {
 	switch c {
 	case connect.CodeInvalidArgument, connect.CodeFailedPrecondition, connect.CodeOutOfRange:

@@ -17,16 +17,16 @@ import (
 	"tachograph/cmd/internal/visible"
 )
 
-// domain says whose reasons these are.
+// domain is the domain of these reasons.
 const domain = "tachograph"
 
-// Errorf is an error with a code and, for programs, a reason in capital letters.
+// Errorf returns an error with a code and, for programs, a reason in capital letters.
 func Errorf(code connect.Code, reason, format string, args ...any) *connect.Error {
 	return withDetail(code, fmt.Sprintf(format, args...), &errdetails.ErrorInfo{Reason: reason, Domain: domain})
 }
 
-// Invalid refuses a request for what stands in one of its fields, which is
-// named as the .proto has it: "selection.metrics[3]".
+// Invalid returns the error for an invalid field of a request. The field is named as in the
+// .proto: "selection.metrics[3]".
 func Invalid(field, format string, args ...any) *connect.Error {
 	text := sentence(fmt.Sprintf(format, args...))
 	return withDetail(connect.CodeInvalidArgument, field+": "+text, &errdetails.BadRequest{
@@ -34,7 +34,7 @@ func Invalid(field, format string, args ...any) *connect.Error {
 	})
 }
 
-// TooMany refuses a request that may be repeated after a while.
+// TooMany returns the error for a request that may be repeated after a while.
 func TooMany(after time.Duration, format string, args ...any) *connect.Error {
 	return withDetail(connect.CodeResourceExhausted, fmt.Sprintf(format, args...), &errdetails.RetryInfo{RetryDelay: durationpb.New(after)})
 }
@@ -47,7 +47,7 @@ func withDetail(code connect.Code, text string, detail proto.Message) *connect.E
 	return err
 }
 
-// longest is how long a sentence may be: gRPC sends it in a header.
+// longest is the length of the longest sentence: gRPC sends it in a header.
 const longest = 1000
 
 func sentence(s string) string {

@@ -14,7 +14,7 @@ import (
 	"tachograph/store/archive"
 )
 
-// Text is s as a message may hold it.
+// Text returns s as valid UTF-8.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func texts(list []string) []string {
@@ -25,7 +25,7 @@ func texts(list []string) []string {
 	return out
 }
 
-// Event is an event as the services have it.
+// Event returns the message for an event.
 func Event(e *metric.Event) *tachographv1.Event {
 	return &tachographv1.Event{
 		Time: Time(e.At.Wall), SinceBootNs: e.At.Cont, Kind: Text(string(e.Kind)), Text: Text(e.Text),
@@ -33,7 +33,7 @@ func Event(e *metric.Event) *tachographv1.Event {
 	}
 }
 
-// Type is a type as the services have it.
+// Type returns the message value for a type.
 func Type(t metric.Type) tachographv1.Type {
 	switch t {
 	case metric.I32:
@@ -54,7 +54,7 @@ func Type(t metric.Type) tachographv1.Type {
 	return tachographv1.Type_TYPE_UNSPECIFIED
 }
 
-// Semantics is a meaning as the services have it.
+// Semantics returns the message value for a meaning.
 func Semantics(s metric.Semantics) tachographv1.Semantics {
 	switch s {
 	case metric.Counter:
@@ -67,7 +67,7 @@ func Semantics(s metric.Semantics) tachographv1.Semantics {
 	return tachographv1.Semantics_SEMANTICS_UNSPECIFIED
 }
 
-// Pattern is how the metrics of a class move.
+// Pattern returns how the metrics of a class change.
 func Pattern(c metric.Class) tachographv1.AccessPattern {
 	switch c {
 	case metric.Static:
@@ -80,7 +80,7 @@ func Pattern(c metric.Class) tachographv1.AccessPattern {
 	return tachographv1.AccessPattern_ACCESS_PATTERN_POLLED
 }
 
-// Archive is an archive as the services have it.
+// Archive returns the message for an archive.
 func Archive(info *archive.Info) *tachographv1.Archive {
 	h := &info.Host
 	a := &tachographv1.Archive{
@@ -93,7 +93,7 @@ func Archive(info *archive.Info) *tachographv1.Archive {
 	return a
 }
 
-// Labels are labels as the services have them.
+// Labels returns the messages for labels.
 func Labels(list []metric.Label) []*tachographv1.Label {
 	var out []*tachographv1.Label
 	for _, l := range list {
@@ -102,12 +102,12 @@ func Labels(list []metric.Label) []*tachographv1.Label {
 	return out
 }
 
-// Time is a wall clock as the services have it.
+// Time returns the message for a wall clock.
 func Time(wall int64) *timestamppb.Timestamp {
 	return &timestamppb.Timestamp{Seconds: floorDiv(wall), Nanos: int32(wall - floorDiv(wall)*1e9)}
 }
 
-// floorDiv is the second that a wall clock lies in, before 1970 as well.
+// floorDiv returns the second of a wall clock, rounded down before 1970 as well.
 func floorDiv(wall int64) int64 {
 	s := wall / 1e9
 	if wall%1e9 < 0 {
@@ -116,12 +116,12 @@ func floorDiv(wall int64) int64 {
 	return s
 }
 
-// Instance is an instance as the services have it.
+// Instance returns the message for an instance.
 func Instance(in *metric.Instance) *tachographv1.Instance {
 	return &tachographv1.Instance{Key: Text(in.Key), Name: Text(in.Name), Labels: Labels(in.Labels)}
 }
 
-// Value is a value as the services have it.
+// Value returns the message for a value.
 func Value(v metric.Value) *tachographv1.Value {
 	if v.Miss != metric.Present {
 		return &tachographv1.Value{Kind: &tachographv1.Value_Absent{Absent: Text(v.Miss.String())}}
