@@ -9,11 +9,11 @@ import (
 	"tachograph/sample/stack"
 )
 
-// domainMap maps an instance of a domain; its ID and revision are its own.
+// domainMap maps an instance of a domain. The result need not have an ID and revision.
 type domainMap func(m *Mapping, in *metric.Instance) *metric.Instance
 
-// domains say of every instance domain what its instances are called after. One
-// that is not here is a stranger's, and all that it says is hidden.
+// domains has the map of every known instance domain. The names in any other domain are all
+// hidden.
 var domains = map[string]domainMap{
 	"process": (*Mapping).processInstance,
 	"thread":  (*Mapping).threadInstance,
@@ -25,7 +25,7 @@ var domains = map[string]domainMap{
 	stack.DomainFrame: (*Mapping).frameInstance,
 	stack.DomainImage: (*Mapping).imageInstance,
 
-	// Named by the kernel, in a shape of its own.
+	// Named by the kernel, in a fixed form.
 	"interface":      instancesLike(interfaceNames, anIface, labelsOfDevices),
 	"gpu":            instancesLike(pattern(`(card|gpu)\d+|(IntelAccelerator|AGX\w*|AMD\w*|NV\w*|IOAccelerator\w*)( \d+)?`), aDevice, labelsOfDevices),
 	"fan":            instancesLike(pattern(`fan ?\d+|[a-z0-9_]+ (hwmon\d+ )?fan\d+|\d+`), aDevice, labelsOfDevices),
@@ -50,35 +50,34 @@ func (m *Mapping) domain(indom string) domainMap {
 	return instancesLike(func(string) bool { return false }, anInstance, nil)
 }
 
-// instancesLike is the map of a domain whose names stay where they look so.
+// instancesLike returns the map of a domain whose names stay if looks accepts them.
 func instancesLike(looks func(string) bool, k kind, labels map[string]labelMap) domainMap {
 	return func(m *Mapping, in *metric.Instance) *metric.Instance {
 		return &metric.Instance{Key: m.shaped(looks, k, in.Key), Name: m.shaped(looks, k, in.Name), Labels: m.labelled(in.Labels, labels)}
 	}
 }
 
-// pattern is what a regular expression matches whole.
+// pattern returns a function that reports whether a regular expression matches a whole text.
 func pattern(expr string) func(string) bool {
 	re := regular(`^(?:` + expr + `)$`)
 	return func(s string) bool { return re().MatchString(s) }
 }
 
-// regular is a regular expression that is compiled when it is first used: all of them
-// together take longer than many a question to an archive.
+// regular returns a regular expression that is compiled on first use: compiling all of them
+// takes longer than many a query of an archive.
 func regular(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// interfaceNames are those that kernels and their drivers number. Names made of a
-// hardware address (enx0011...) or of a network's identity (br-6f1c...) are not
-// among them.
+// interfaceNames are the names that kernels and their drivers number. Names that contain a
+// hardware address (enx0011...) or the identity of a network (br-6f1c...) are not among them.
 var interfaceNames = pattern(`(lo|en|eth|wlan|wl|ww|awdl|llw|utun|ipsec|bridge|gif|stf|anpi|ap|p2p|fw|vlan|XHC|pktap|feth|ppp|` +
 	`bond|team|tun|tap|wg|dummy|ifb|docker|virbr|sit|ip6tnl|tunl|gre|erspan|vmnet|vboxnet|vmenet|rmnet|usb|ib)\d*` +
 	`|(gre|gretap|erspan|sit|ip6gre|tunl|ip6tnl|ip_vti|ip6_vti)\d+|en(p\d+)?(s|o|f)\d+(f\d+|np\d+|d\d+)*|wlp\d+s\d+(f\d+)?|wlo\d+|virbr\d+-nic|cni\d+|interface \d+`)
 
 var diskNames = pattern(`disk\d+(s\d+)*|(sd|hd|vd|xvd|ubd)[a-z]+\d*|nvme\d+(c\d+)?n\d+(p\d+)?|mmcblk\d+(p\d+|boot\d)?|(sr|fd|md|dm-|loop|zram|ram|nbd|zd|pmem|dasd[a-z]+)\d+(p\d+)?`)
 
-// keys of processes and threads are numbers: pids, and when they began.
+// onlyNumbers matches the keys of processes and threads: PIDs, and start times.
 var onlyNumbers = pattern(`[0-9]+([ /.@:-][0-9]+)*`)
 
 func (m *Mapping) numberKey(s string) string { return m.shaped(onlyNumbers, anInstance, s) }
@@ -108,15 +107,15 @@ func (m *Mapping) filesysInstance(in *metric.Instance) *metric.Instance {
 	return &metric.Instance{Key: m.mountPoint(in.Key), Name: m.mountPoint(in.Name), Labels: m.labelled(in.Labels, labelsOfMounts)}
 }
 
-// groupNames are parts of control groups' paths that every machine has.
+// groupNames are parts of control group paths that exist on every machine.
 var groupNames = pattern(`(system|user|machine|kubepods|kubepods-burstable|kubepods-besteffort)\.slice|init\.scope|session-c?\d+\.scope|` +
 	`kubepods|burstable|besteffort|docker|lxc|`)
 
-// unitEnds are what systemd's names of units end in.
+// unitEnds are the suffixes of systemd's unit names.
 var unitEnds = []string{".service", ".scope", ".slice", ".socket", ".mount", ".swap"}
 
-// groupInstance maps a control group: the names of services, containers and users are
-// in its path.
+// groupInstance maps a control group. Its path has the names of services, containers and users
+// in it.
 func (m *Mapping) groupInstance(in *metric.Instance) *metric.Instance {
 	return &metric.Instance{Key: m.groupPath(in.Key), Name: m.groupPath(in.Name), Labels: m.labelled(in.Labels, nil)}
 }
@@ -182,18 +181,17 @@ func ids(m *Mapping, s string) (string, bool) { return m.idText(s) }
 
 func paths(m *Mapping, s string) (string, bool) { return m.path(s), true }
 
-// like keeps a label that looks so, and drops it else.
+// like keeps a label that looks accepts, and drops others.
 func like(looks func(string) bool) labelMap {
 	return func(_ *Mapping, s string) (string, bool) { return s, looks(s) }
 }
 
-// makers begin the models of disks and graphics processors as their makers write
-// them. A model that begins otherwise may have been chosen by somebody, as those
-// of virtual disks are.
+// makers match models of disks and graphics processors as their makers write them. Another model
+// may have been chosen by a person, as those of virtual disks are.
 var makers = pattern(`(?i)(APPLE|Samsung|SAMSUNG|WDC?|Western Digital|ST\d|TOSHIBA|KIOXIA|INTEL|Micron|Crucial|CT\d|SanDisk|Seagate|HITACHI|HGST|SK ?hynix|KINGSTON|` +
 	`QEMU|VMware|VBOX|Msft|Amazon|Google|PersistentDisk|Virtio|ATA|NVMe|LITEON|PLEXTOR|Corsair|ADATA|Lexar|Phison|Maxtor|Fujitsu|DELL|HPE?|LSI|MegaRAID|AMD|Radeon|NVIDIA|GeForce|IntelAccelerator|AGX)[A-Za-z0-9 ._()/-]{0,40}`)
 
-// model maps what a device says it is.
+// model maps the model that a device reports.
 func (m *Mapping) model(s string) string { return m.shaped(makers, aModel, s) }
 
 func isClass(s string) bool {

@@ -9,7 +9,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Event maps what happened: its sentence, its labels and whom it befell.
+// Event maps an event: its sentence, its labels and its instance.
 func (m *Mapping) Event(e metric.Event) (metric.Event, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -25,17 +25,17 @@ func (m *Mapping) Event(e metric.Event) (metric.Event, bool) {
 	return out, true
 }
 
-// A said is a sentence that the recorder writes, with what the names in it are.
+// A said is a sentence that the recorder writes, with the maps for the names in it.
 type said struct {
 	sentence func() *regexp.Regexp
-	names    []func(m *Mapping, s string) string // of the parts in brackets
+	names    []func(m *Mapping, s string) string // for the parts in parentheses
 }
 
 func says(expr string, names ...func(*Mapping, string) string) said {
 	return said{regular("^" + expr + "$"), names}
 }
 
-// zoneNames are those of the tz database, and offsets.
+// zoneNames matches the names of the tz database, and offsets.
 var zoneNames = pattern(`(Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Brazil|Canada|Chile|Etc|Europe|Indian|Mexico|Pacific|US)(/[A-Z][A-Za-z0-9_+-]{1,20}){1,2}|` +
 	`UTC|GMT|UCT|Zulu|Local|[CEMPW]ET|[ECMP]ST(5EDT|6CDT|7MDT|8PDT)?|HST|MET|PRC|ROC|ROK|[+-]\d\d:?\d\d`)
 
@@ -59,8 +59,8 @@ func asIs(_ *Mapping, s string) string { return s }
 
 func numberedName(m *Mapping, s string) string { return m.processName(s) }
 
-// sentencesOf are the sentences about what has a name of its own, which can be
-// of any words.
+// sentencesOf are the sentences about things with names of their own, which can contain any
+// words.
 var sentencesOf = map[metric.EventKind][]said{
 	metric.EventProcessStart: {says(`(.*) started`, numberedName)},
 	metric.EventProcessExec:  {says(`(.*) replaced (.*) \(exec\)`, numberedName, (*Mapping).process)},
@@ -92,8 +92,8 @@ var sentencesOf = map[metric.EventKind][]said{
 	metric.EventShip:  {says(`archive shipped: (.*)`, (*Mapping).file)},
 }
 
-// eventText maps the sentence of an event: where it is one that the recorder
-// writes, its names are known for what they are.
+// eventText maps the sentence of an event. If it is a sentence that the recorder writes, the
+// kinds of its names are known.
 func (m *Mapping) eventText(e *metric.Event, labels []metric.Label) string {
 	switch e.Kind {
 	case metric.EventTunableChange:
@@ -128,7 +128,7 @@ func (m *Mapping) eventText(e *metric.Event, labels []metric.Label) string {
 	return m.sentence(e.Text)
 }
 
-// changeText is the sentence about a setting, of what may be known of it.
+// changeText returns the sentence about a changed setting, from its mapped labels.
 func (m *Mapping) changeText(e *metric.Event, labels []metric.Label) string {
 	mapped := metric.Event{Labels: labels}
 	name := mapped.Label("metric")
@@ -151,7 +151,7 @@ func (m *Mapping) changeText(e *metric.Event, labels []metric.Label) string {
 	return text
 }
 
-// updateText is the sentence about another version of the system, if it says what
+// updateText returns the sentence about another version of the system unchanged, if it says what
 // its labels say.
 func (m *Mapping) updateText(e *metric.Event) string {
 	if was, is := e.Label("was"), e.Label("is"); was != "" && e.Text == was+" became "+is {
@@ -160,7 +160,7 @@ func (m *Mapping) updateText(e *metric.Event) string {
 	return m.sentence(e.Text)
 }
 
-// file maps the path of a file that is no program.
+// file maps the path of a file that is not a program.
 func (m *Mapping) file(s string) string {
 	parts := strings.Split(s, "/")
 	for i, part := range parts {
@@ -178,11 +178,10 @@ func (m *Mapping) file(s string) string {
 	return strings.Join(parts, "/")
 }
 
-// suffixes say what a file is.
+// suffixes are the suffixes that show what a file is.
 var suffixes = []string{".tacho", ".live", ".damaged", ".panic", ".ips", ".txt", ".log"}
 
-// eventLabelMaps say of the labels of events what their values are; others are
-// dropped.
+// eventLabelMaps has the maps of event labels; other labels are dropped.
 var eventLabelMaps = map[string]labelMap{
 	"pid": digits, "start": times, "from": times, "last_seen": times, "written": times,
 	"seconds": numeric, "count": numeric, "failed": numeric, "status": numeric, "unseen": numeric, "step": numeric,
@@ -214,8 +213,8 @@ func sentenceLabel(m *Mapping, s string) (string, bool) { return m.sentence(s), 
 
 func files(m *Mapping, s string) (string, bool) { return m.file(s), true }
 
-// eventLabels maps the labels of an event. What a label means can depend on what
-// happened.
+// eventLabels maps the labels of an event. The meaning of a label can depend on the kind of the
+// event.
 func (m *Mapping) eventLabels(e *metric.Event) []metric.Label {
 	switch e.Kind {
 	case metric.EventConfig:
@@ -261,7 +260,7 @@ func (m *Mapping) eventLabels(e *metric.Event) []metric.Label {
 var (
 	execLabels = withLabel("was", func(m *Mapping, s string) (string, bool) { return m.process(s), true })
 	zoneLabels = map[string]labelMap{"from": like(isZone), "to": like(isZone)}
-	// What a system is called stays, as in the header.
+	// The name of a system stays, as in the header.
 	updateLabels = map[string]labelMap{
 		"was": func(m *Mapping, s string) (string, bool) { return m.known(s), true },
 		"is":  func(m *Mapping, s string) (string, bool) { return m.known(s), true },
@@ -277,7 +276,7 @@ func withLabel(name string, f labelMap) map[string]labelMap {
 	return all
 }
 
-// valueOf maps a value of a metric that is written as text.
+// valueOf maps the value of a metric in text form.
 func (m *Mapping) valueOf(name, s string) (string, bool) {
 	if f := texts[name]; f != nil {
 		return f(m, s)

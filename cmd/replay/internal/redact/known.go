@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// knownText is the table of names that are well known; it says itself how.
+// knownText is the table of well-known names; it documents its own format.
 //
 //go:embed known.txt
 var knownText string
@@ -53,21 +53,21 @@ var programs = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// knownProgram reports whether many machines have a program of that name, or
-// whether it is a thread of the kernel.
+// knownProgram reports whether s is the name of a program that many machines have, or of a
+// kernel thread.
 func knownProgram(s string) bool { return programs()[s] || kernelThread(s) }
 
-// kernelThread recognises what Linux numbers: threads of a processor, of an
-// interrupt, of a work queue. What a work queue is called behind that is dropped
-// with it, as file systems name theirs after volumes.
+// kernelThread matches names that Linux numbers: threads of a processor, of an interrupt, of a
+// work queue. The name of a work queue after the number is dropped together with it, because
+// file systems name theirs after volumes.
 var kernelThread = pattern(`(kworker/(R-)?u?\d+:\d+[HIN]?|(ksoftirqd|migration|cpuhp|idle_inject|rcuop|rcuog|rcuos|rcuc|rcub|swapper|watchdog|backlog_napi|ktimers|irq_work)/\d+` +
 	`|rcu_tasks_(kthre|rude_k|trace)\w*|irq/\d+|scsi_(eh|tmf)_\d+|(jbd2|xfsaild|nvme-wq|nvme-reset-wq|nvme-delete-w)(/[a-z0-9-]{1,12})?|kworker/\d+:\d+|nfsd|lockd|kswapd\d+|kcompactd\d+|loop\d+|md\d+_(raid\d+|resync)|card\d+-crtc\d+|python3?(\.\d+)?|php-fpm\d?(\.\d+)?|ruby\d?(\.\d+)?|lua\d?(\.\d+)?)`)
 
-// knownThread reports whether threads of many programs are called so.
+// knownThread matches names that threads of many programs have.
 var knownThread = pattern(`main|(?i:worker|thread|pool|async|io|gc|timer|signal|watcher|event|network|disk|render|audio|video|compositor)[-_ #]?\d{0,4}|gmain|gdbus|tokio-runtime-w|tokio-rt-worker` +
 	`|com\.apple\.(main-thread|NSEventThread|coreaudio\.IOThread|audio\.IOThread\.client|CFSocket\.private|NSURLConnectionLoader|CoreMotion\.MotionThread|rosetta\.exceptionserver)|JavaScriptCore bmalloc scavenger|JavaScriptCore libpas scavenger|WebCore: Scrolling|CVDisplayLink|NSEventThread`)
 
-// systemAccount reports whether a user or group is one that systems bring along.
+// systemAccount reports whether a user or group comes with a system.
 func systemAccount(s string) bool {
 	return table()["users"][s] || table()["groups"][s]
 }

@@ -8,8 +8,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// left is what of a recording stays that may tell whose it is, as far as it is
-// met while copying.
+// left collects, while copying, what stays in a recording and may identify its machine.
 type left struct {
 	hosts    []metric.Host
 	programs map[string]bool
@@ -45,8 +44,8 @@ func (l *left) instance(indom string, in, out *metric.Instance) {
 	}
 }
 
-// Left says, a sentence each, what is left in what was mapped that could still
-// tell somebody who knows the machine which one it is.
+// Left returns sentences about what stays in the mapped data and could still identify the
+// machine to a person who knows it.
 func (m *Mapping) Left() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,7 +110,7 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// some names the first of a set.
+// some lists the first names of a set.
 func some(set map[string]bool) string {
 	names := make([]string, 0, len(set))
 	for s := range set {

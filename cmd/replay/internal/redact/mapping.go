@@ -12,24 +12,22 @@ import (
 
 // Options say how to redact.
 type Options struct {
-	// Key is the key of a fleet; nil makes one for this recording, which nobody
-	// keeps.
+	// Key is the key of a fleet; nil makes a key for this recording only, which is not kept.
 	Key []byte
-	// All maps well-known names, too.
+	// All also maps well-known names.
 	All bool
 }
 
-// Mapping maps what a recording holds to what may be known of it. It is what
-// copying a recording applies to all that it copies, from several goroutines at
-// once.
+// Mapping maps the contents of a recording to what others may know. The code that copies a
+// recording applies it to everything, from several goroutines at once.
 type Mapping struct {
-	mu     sync.Mutex // held by each method that is exported, for all that follows
+	mu     sync.Mutex // held by each exported method; guards all fields below
 	names  *pseudonyms
 	all    bool
 	darwin bool
 
-	// learned are names that sentences may hold, and their pseudonyms; the
-	// longest has so many words.
+	// learned maps names that sentences may contain to their pseudonyms; longest is the greatest
+	// number of words in one of them.
 	learned map[string]string
 	longest int
 
@@ -55,8 +53,7 @@ type mappedText struct {
 	keep bool
 }
 
-// mostKept bounds what is remembered only to be quick: mapping again gives the
-// same.
+// mostKept bounds the caches; mapping again gives the same result.
 const mostKept = 1 << 16
 
 // New makes a mapping.
@@ -69,7 +66,7 @@ func New(opt Options) *Mapping {
 // hostLabels are the labels of a host that stay; others are dropped.
 var hostLabels = []string{"product", "build", "version", "cpu", "cpus", "memory", "translated"}
 
-// Host maps who a machine is: its name and identity; what it is made of stays.
+// Host maps the name and identity of a machine; its hardware and system stay.
 func (m *Mapping) Host(h metric.Host) metric.Host {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,15 +88,15 @@ func (m *Mapping) Host(h metric.Host) metric.Host {
 	return out
 }
 
-// Name is the pseudonym of a host.
+// Name returns the pseudonym of a host.
 func (m *Mapping) Name(h metric.Host) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.host(h.Name)
 }
 
-// known leaves a text as it is but for names that are known by now: a system's
-// own words, into which somebody may have put the name of the host.
+// known only replaces names that are known by now in a text, which has a system's own words, but
+// possibly also the name of the host.
 func (m *Mapping) known(s string) string { return m.replaceKnown(s) }
 
 // Boot maps the identity of a boot.
@@ -109,7 +106,7 @@ func (m *Mapping) Boot(id string) string {
 	return m.names.of(aBoot, id)
 }
 
-// Zone maps the time zone, which stays if it is one: it can be the path of a file.
+// Zone maps the time zone. A valid one stays; it could also be the path of a file.
 func (m *Mapping) Zone(s string) string {
 	if isZone(s) {
 		return s
@@ -117,7 +114,7 @@ func (m *Mapping) Zone(s string) string {
 	return "UTC"
 }
 
-// Instance maps an instance: where it is the same, so is the answer.
+// Instance maps an instance. The same instance gets the same result.
 func (m *Mapping) Instance(indom string, in *metric.Instance) *metric.Instance {
 	if in == nil {
 		return nil
@@ -139,7 +136,7 @@ func (m *Mapping) Instance(indom string, in *metric.Instance) *metric.Instance {
 	return out
 }
 
-// Text maps a value of a text metric; what is not kept is to be absent.
+// Text maps a value of a text metric; if keep is false, the value is to be absent.
 func (m *Mapping) Text(d *metric.Desc, in *metric.Instance, s string) (string, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,8 +152,7 @@ func (m *Mapping) Text(d *metric.Desc, in *metric.Instance, s string) (string, b
 	return text, keep
 }
 
-// Number maps a value of a metric of numbers: those that number users and
-// groups; all others are what they are.
+// Number maps a value of a numeric metric: only the numbers of users and groups change.
 func (m *Mapping) Number(d *metric.Desc, bits uint64) (uint64, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,7 +170,7 @@ func (m *Mapping) Maps(d *metric.Desc) bool {
 	return d.Type != metric.String && (numbers[recorded(d.Name)] != numberAsIs || dropsNumber(d.Name))
 }
 
-// Reason maps why a value is absent, which can be the text of an error.
+// Reason maps the reason of an absent value, which can be the text of an error.
 func (m *Mapping) Reason(r metric.Reason) metric.Reason {
 	if r <= metric.Other {
 		return r
@@ -197,7 +193,7 @@ func (m *Mapping) Reason(r metric.Reason) metric.Reason {
 	return out
 }
 
-// Desc maps the description of a metric: what it says in words.
+// Desc maps the texts in the description of a metric.
 func (m *Mapping) Desc(d *metric.Desc) *metric.Desc {
 	if d == nil || sameAsCatalogue(d) {
 		return d
@@ -213,8 +209,7 @@ func (m *Mapping) Desc(d *metric.Desc) *metric.Desc {
 	return &out
 }
 
-// shaped is the map of a text that stays where it looks as it should, and is
-// else a name of some kind.
+// shaped keeps a text that looks accepts, and maps any other as a name of kind k.
 func (m *Mapping) shaped(looks func(string) bool, k kind, s string) string {
 	if s == "" || looks(s) {
 		return s
@@ -222,8 +217,7 @@ func (m *Mapping) shaped(looks func(string) bool, k kind, s string) string {
 	return m.learn(k, s)
 }
 
-// labelled maps the labels of an instance or an event; those that no table has
-// are dropped.
+// labelled maps the labels of an instance or an event; labels that are not in how are dropped.
 func (m *Mapping) labelled(ls []metric.Label, how map[string]labelMap) []metric.Label {
 	var out []metric.Label
 	for _, l := range ls {
@@ -238,10 +232,10 @@ func (m *Mapping) labelled(ls []metric.Label, how map[string]labelMap) []metric.
 	return out
 }
 
-// labelMap maps the value of a label.
+// labelMap maps the value of a label; if it returns false, the label is dropped.
 type labelMap func(m *Mapping, s string) (string, bool)
 
-// numbered takes "001234 Safari" apart.
+// numbered splits "001234 Safari".
 func numbered(s string) (number, rest string, ok bool) {
 	number, rest, ok = strings.Cut(s, " ")
 	if !ok || len(number) < 6 || strings.Trim(number, "0123456789/") != "" {

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a name is the name of: pseudonyms begin with it.
+// kind is the kind of a name: pseudonyms begin with it.
 type kind string
 
 const (
@@ -37,7 +37,7 @@ const (
 	aName      kind = "name"
 )
 
-// leastKey is how long a key must be, in bytes, for nobody to try them all.
+// leastKey is the shortest length of a key in bytes that makes trying all keys impossible.
 const leastKey = 16
 
 // ReadKey reads the key file of a fleet.
@@ -69,7 +69,7 @@ func ReadKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// pseudonyms gives names. Two names never share one.
+// pseudonyms makes pseudonyms. Two names never share one.
 type pseudonyms struct {
 	key    []byte
 	digits int
@@ -84,15 +84,15 @@ type name struct {
 	text string
 }
 
-// Digits of pseudonyms: within one recording few are enough, and where two
-// names would share them the second gets more. In a fleet nobody can look at all
-// names, so that they must not meet by chance.
+// Digits of pseudonyms. Within one recording few are enough: if two names would get the same,
+// the second gets more digits. In a fleet no program sees all names, so the chance of a
+// collision must be tiny.
 const (
 	digitsOfOne   = 4
 	digitsOfFleet = 10
 )
 
-// newPseudonyms takes the key of a fleet; nil makes a key that nobody keeps.
+// newPseudonyms takes the key of a fleet; nil makes a key that is not kept.
 func newPseudonyms(key []byte) *pseudonyms {
 	p := &pseudonyms{key: key, digits: digitsOfFleet, given: make(map[name]string), taken: make(map[string]name),
 		ids: make(map[uint64]uint64), idOf: make(map[uint64]uint64)}
@@ -103,14 +103,14 @@ func newPseudonyms(key []byte) *pseudonyms {
 	return p
 }
 
-// digest is what a name comes to under the key.
+// digest returns the HMAC of a name under the key.
 func (p *pseudonyms) digest(k kind, text string) []byte {
 	mac := hmac.New(sha256.New, p.key)
 	mac.Write([]byte("tachograph " + string(k) + "\x00" + text))
 	return mac.Sum(nil)
 }
 
-// of is the pseudonym of a name.
+// of returns the pseudonym of a name.
 func (p *pseudonyms) of(k kind, text string) string {
 	if text == "" {
 		return ""
@@ -135,15 +135,15 @@ func (p *pseudonyms) made(s string) bool {
 	return ok
 }
 
-// Numbers of users and groups move here, beyond those that systems give, and stay
-// in 31 bits.
+// Numbers of users and groups are mapped into this range, above the numbers that systems give,
+// within 31 bits.
 const (
 	idsFrom = 1 << 30
 	idsMask = 1<<30 - 1
 )
 
-// id is the pseudonym of the number of a user or group. A user and a group of
-// the same number have the same one, as they mostly belong together.
+// id returns the pseudonym of a user or group number. A user and a group with the same number
+// get the same pseudonym, because they mostly belong together.
 func (p *pseudonyms) id(n uint64) uint64 {
 	if m, ok := p.ids[n]; ok {
 		return m
@@ -158,15 +158,14 @@ func (p *pseudonyms) id(n uint64) uint64 {
 	}
 }
 
-// ordinary are the lowest numbers of people: below them systems number their own
-// users.
+// The lowest numbers of ordinary users: systems number their own users below.
 const (
 	ordinaryDarwin = 500
 	ordinaryLinux  = 1000
 )
 
-// systemID reports whether a number is one that systems give themselves:
-// nobody's among them, in 16 bits, as -2 and as -1.
+// systemID reports whether a number is one that systems give to their own users, including
+// nobody: in 16 bits, as -2 and as -1.
 func (m *Mapping) systemID(n uint64) bool {
 	first := uint64(ordinaryLinux)
 	if m.darwin {
@@ -183,7 +182,7 @@ func (m *Mapping) number(n uint64) uint64 {
 	return m.names.id(n)
 }
 
-// idText maps such a number as text. What is none is no number.
+// idText maps such a number in text form. It returns false for other text.
 func (m *Mapping) idText(s string) (string, bool) {
 	n, err := strconv.ParseUint(s, 10, 32)
 	if err != nil {
@@ -192,7 +191,7 @@ func (m *Mapping) idText(s string) (string, bool) {
 	return strconv.FormatUint(m.number(n), 10), true
 }
 
-// user maps the name of a user. One without a name goes by the number.
+// user maps the name of a user. A user without a name is given by number.
 func (m *Mapping) user(s string) string { return m.account(aUser, s) }
 
 func (m *Mapping) group(s string) string { return m.account(aGroup, s) }
@@ -207,8 +206,8 @@ func (m *Mapping) account(k kind, s string) string {
 	return m.learn(k, s)
 }
 
-// host maps the name of a host, which a Mac says with and without its domain
-// in the local network.
+// host maps the name of a host. A Mac gives its name with and without its domain in the local
+// network.
 func (m *Mapping) host(s string) string {
 	low := strings.ToLower(strings.TrimSuffix(s, "."))
 	low = strings.TrimSuffix(low, ".local")
@@ -233,10 +232,10 @@ func (m *Mapping) thread(s string) string {
 	if s == "" || !m.all && (knownProgram(s) || knownThread(s)) {
 		return s
 	}
-	return m.names.of(aThread, s) // a sentence that says it means the program
+	return m.names.of(aThread, s) // a sentence with this name means the program
 }
 
-// learn gives a pseudonym and remembers that this name has it, for sentences.
+// learn returns a pseudonym, and remembers it for the name in sentences.
 func (m *Mapping) learn(k kind, s string) string {
 	if m.names.made(s) {
 		return s
@@ -246,8 +245,8 @@ func (m *Mapping) learn(k kind, s string) string {
 	return p
 }
 
-// ranks say which of several kinds a name in a sentence most likely is: where the
-// same name is a user's and a program's it must not depend on which was met first.
+// ranks says which of several kinds a name in a sentence most likely is. If a user and a program
+// have the same name, the result must not depend on which was seen first.
 var ranks = []kind{aHost, aUser, aGroup, aVolume, aProcess}
 
 func rank(p string) int {
@@ -258,12 +257,12 @@ func rank(p string) int {
 	return len(ranks)
 }
 
-// mostLearned bounds what is remembered for sentences; a pseudonym that is not
-// remembered is still given, as that of some name.
+// mostLearned bounds what is remembered for sentences. A name that is not remembered still gets
+// a pseudonym, but without its kind.
 const mostLearned = 1 << 18
 
-// remember notes what a name that is met in a sentence becomes. A name of a letter
-// or two would hit by chance.
+// remember notes the pseudonym for a name in sentences. A name of one or two letters would match
+// by chance.
 func (m *Mapping) remember(s, p string) {
 	if utf8.RuneCountInString(s) < 3 || len(m.learned) >= mostLearned {
 		return

@@ -4,16 +4,16 @@ import (
 	"strings"
 )
 
-// Paths keep the directories that every system has, so that they still say where
-// something was: a program of the system's, a volume, somebody's home.
+// Paths keep the directories that every system has, so that they still show where a file was: a
+// system program, a volume, a user's home.
 
-// path maps a path. The last part is a program, as paths mostly are; a process of
-// that name has the same pseudonym.
+// path maps a path. Its last part is taken for a program, as most are; a process with that name
+// has the same pseudonym.
 func (m *Mapping) path(s string) string {
 	if s == "" || s == "/" {
 		return s
 	}
-	// What the kernel says of a file that is no more.
+	// The kernel adds this to the path of a deleted file.
 	if rest, ok := strings.CutSuffix(s, " (deleted)"); ok {
 		return m.path(rest) + " (deleted)"
 	}
@@ -24,7 +24,7 @@ func (m *Mapping) path(s string) string {
 	return strings.Join(parts, "/")
 }
 
-// mountPoint maps where a volume is mounted.
+// mountPoint maps the mount point of a volume.
 func (m *Mapping) mountPoint(s string) string {
 	parts := strings.Split(s, "/")
 	for i, part := range parts {
@@ -33,8 +33,8 @@ func (m *Mapping) mountPoint(s string) string {
 	return strings.Join(parts, "/")
 }
 
-// part maps a part of a path; those before it are mapped already. Known
-// directories stay wherever they are.
+// part maps a part of a path; the parts before it are already mapped. Known directories stay
+// wherever they are.
 func (m *Mapping) part(parts []string, i int, s string, last bool, ends kind) string {
 	before := ""
 	if i > 0 {
@@ -64,7 +64,7 @@ func (m *Mapping) part(parts []string, i int, s string, last bool, ends kind) st
 	case last:
 		return m.learn(ends, s)
 	}
-	// A bundle's name is its program's.
+	// A bundle has the name of its program.
 	for _, suffix := range bundles {
 		if stem, ok := strings.CutSuffix(s, suffix); ok && stem != "" {
 			return m.process(stem) + suffix
@@ -73,10 +73,10 @@ func (m *Mapping) part(parts []string, i int, s string, last bool, ends kind) st
 	return m.learn(aDirectory, s)
 }
 
-// bundles are what directories of programs end in.
+// bundles are the suffixes of program directories.
 var bundles = []string{".app", ".framework", ".xpc", ".appex", ".bundle", ".kext", ".dext", ".systemextension", ".plugin"}
 
-// device maps what is mounted: a device, a pool, another host's directory.
+// device maps the source of a mount: a device, a pool, another host's directory.
 func (m *Mapping) device(s string) string {
 	switch {
 	case s == "" || plainDevices(s):
@@ -125,5 +125,5 @@ func (m *Mapping) server(s string) string {
 	return m.host(s)
 }
 
-// plainDevices are what stands in place of a device where there is none.
+// plainDevices are used in place of a device where there is none.
 var plainDevices = pattern(`none|overlay|tmpfs|devtmpfs|devfs|proc|sysfs|udev|rootfs|fdescfs|map auto_home|map -hosts|map -fstab|virtiofs|shm|cgroup2?`)

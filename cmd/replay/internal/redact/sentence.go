@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// sentence maps a text for people: of its words those stay that the recorder
-// itself writes, numbers, times, names of metrics and well-known names. All
-// others are names of something, and become pseudonyms: the same as elsewhere
-// where it is known what they name.
+// sentence maps a text for people. It keeps the words that the recorder itself writes, numbers,
+// times, names of metrics and well-known names. All other words are names of something, and
+// become pseudonyms: the same as elsewhere if it is known what they name.
 func (m *Mapping) sentence(s string) string {
 	if s == "" {
 		return ""
@@ -52,22 +51,22 @@ func (m *Mapping) sentence(s string) string {
 	return b.String() + more
 }
 
-// longestSentence bounds the work on what a stranger says; the recorder's own
-// sentences are far shorter. longestWord does the same for what is looked at as a
-// whole, before it is taken apart.
+// longestSentence bounds the work on foreign text; the recorder's own sentences are far shorter.
+// longestWord does the same for words that are first looked at as a whole, before they are
+// split.
 const (
 	longestSentence = 8192
 	longestWord     = 512
 )
 
-// leading takes what opens a quotation or a bracket off a text.
+// leading splits off the opening quotes and brackets of a text.
 func leading(s string) (open, core string) {
 	core = strings.TrimLeft(s, `"'([{<`+"`")
 	return s[:len(s)-len(core)], core
 }
 
-// pathIn is how long the path is that s begins with. Names of files have blanks
-// in them, so that it ends where a sentence goes on after it, and not before.
+// pathIn returns the length of the path at the beginning of s. Names of files may have blanks in
+// them, so the path ends at punctuation that continues the sentence.
 func pathIn(s string) int {
 	end := len(s)
 	for _, stop := range []string{": ", "; ", ", ", "\"", "'", "`", "\n", " (", ")"} {
@@ -79,9 +78,9 @@ func pathIn(s string) int {
 	return max(1, len(trimmed))
 }
 
-// phrase finds a known name of more than one word at the start of s. Names of
-// one word are tokens like all others, so that a program called "memory" does
-// not become one of every sentence about it.
+// phrase finds a known name of more than one word at the start of s. Names of one word are
+// handled as tokens, so that a program called "memory" does not replace that word in every
+// sentence.
 func (m *Mapping) phrase(s string) (int, string) {
 	if m.longest < 2 {
 		return 0, ""
@@ -106,10 +105,10 @@ func (m *Mapping) phrase(s string) (int, string) {
 	return found, what
 }
 
-// separators join words that are looked at one by one.
+// separators join words that are mapped one by one.
 const separators = "/=:,;|@#&+~<>[](){}\"'"
 
-// token maps a word with the punctuation after and in it.
+// token maps a word, with the punctuation after and in it.
 func (m *Mapping) token(s string) string {
 	core := strings.TrimRight(s, `.,:;!?"')]}>`)
 	tail := s[len(core):]
@@ -135,7 +134,7 @@ func (m *Mapping) token(s string) string {
 	return m.learn(aName, core) + tail
 }
 
-// whole maps a word that is something as it stands.
+// whole maps a word that is known as a whole.
 func (m *Mapping) whole(s string) (string, bool) {
 	switch {
 	case !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
@@ -167,7 +166,7 @@ func (m *Mapping) whole(s string) (string, bool) {
 // ownWord reports whether the recorder itself writes a word.
 func ownWord(s string) bool { return vocabulary()[strings.ToLower(s)] }
 
-// ownWords reports whether a name is made of such words.
+// ownWords reports whether a name consists of such words.
 func ownWords(s string) bool {
 	for _, w := range strings.Fields(s) {
 		if !ownWord(w) {
@@ -177,8 +176,8 @@ func ownWords(s string) bool {
 	return true
 }
 
-// isNumber reports whether a word is a number, a length of time, a size, a
-// version or an instant: digits with at most a unit.
+// isNumber reports whether a word is a number, a duration, a size, a version or an instant:
+// digits with at most a unit.
 var isNumber = pattern(`[+-]?\d+([.,:]\d+){0,2}(%|[eE][+-]?\d+|ns|µs|us|ms|s|m|h|d|w|KB|MB|GB|TB|kB|KiB|MiB|GiB|B|Hz|MHz|GHz|°C)?` +
 	`|(\d+(\.\d+)?(h|m|s|ms|µs|us|ns))+|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?|0x[0-9a-fA-F]{1,4}|[rR]?-?\d+`)
 
@@ -191,8 +190,8 @@ var (
 
 func isUUID(s string) bool { return uuidShape(s) }
 
-// isAddress reports whether a word is an address of the Internet's protocols or
-// of hardware, maybe with a port or a length.
+// isAddress reports whether a word is an IP or hardware address, possibly with a port or a
+// prefix length.
 func isAddress(s string) bool {
 	if macShape(s) {
 		return true
@@ -214,7 +213,7 @@ func isAddress(s string) bool {
 	return err == nil
 }
 
-// replaceKnown replaces what is known to be a name, and leaves all else.
+// replaceKnown replaces known names, and keeps everything else.
 func (m *Mapping) replaceKnown(s string) string {
 	if len(m.learned) == 0 || s == "" {
 		return s

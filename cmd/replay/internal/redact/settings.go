@@ -8,8 +8,8 @@ import (
 	"tachograph/config"
 )
 
-// Config maps the recorder's configuration: settings that are numbers, times or
-// words of its own stay, and all else is hidden, comments included.
+// Config maps the recorder's configuration. Settings that are numbers, times or the recorder's
+// own words stay; everything else is hidden, including comments.
 func (m *Mapping) Config(toml string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,15 +31,15 @@ func (m *Mapping) Config(toml string) string {
 		key, value, ok := strings.Cut(line, "=")
 		key = strings.TrimSpace(key)
 		if !ok || section == "" || !settingName(key) {
-			continue // a part of a value of several lines, or nothing that a recorder writes
+			continue // a part of a value of several lines, or not a setting of the recorder
 		}
 		b.WriteString(key + " = " + m.setting(section+"."+key, strings.TrimSpace(value)) + "\n")
 	}
 	return b.String()
 }
 
-// settingName reports whether s can be the name of a setting or of its section:
-// words of the recorder.
+// settingName reports whether s can be the name of a setting or of its section, that is,
+// consists of the recorder's words.
 func settingName(s string) bool {
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return r == '.' || r == '_' }) {
 		if !ownWord(w) {
@@ -55,8 +55,8 @@ var (
 	quotedTexts  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\\.|[^"\\])*"|'[^']*'|[^]["', ]+`) })
 )
 
-// fitsKnown reports whether a pattern of names of metrics fits one that everybody has: it
-// then says nothing that these do not say.
+// fitsKnown reports whether a pattern for metric names matches a generally known metric: then it
+// reveals no more than that name.
 func fitsKnown(glob string) bool {
 	if !metricGlob(glob) {
 		return false
@@ -69,7 +69,7 @@ func fitsKnown(glob string) bool {
 	return false
 }
 
-// setting maps the value of a setting, in TOML or as it is told of.
+// setting maps the value of a setting, as in TOML or in an event.
 func (m *Mapping) setting(path, value string) string {
 	bare := strings.Trim(value, `"`)
 	quoted := func(s string) string {

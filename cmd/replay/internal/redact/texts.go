@@ -8,11 +8,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// textMap maps the values of a text metric; what is not kept is dropped.
+// textMap maps the values of a text metric; if keep is false, the value is dropped.
 type textMap func(m *Mapping, s string) (mapped string, keep bool)
 
-// texts say of every text metric what its values are. One that is not here is
-// dropped.
+// texts has the map of every known text metric. The values of others are dropped.
 var texts = map[string]textMap{
 	"kern.hostname": hosts, "kernel.uname.nodename": hosts,
 
@@ -37,7 +36,7 @@ var texts = map[string]textMap{
 	"kern.bootuuid": uuids, "kern.uuid": uuids, "kern.bootsessionuuid": uuids,
 	"kern.bootargs": dropped,
 
-	// What the machine and its system are: the same on all that are alike.
+	// What the machine and its system are: the same on all machines of that kind.
 	"hinv.machine": systems, "hinv.cpu.model_name": systems, "hinv.cpu.vendor": systems,
 	"hw.model": systems, "hw.machine": systems, "hw.product": systems, "hw.target": systems, "hw.targettype": systems,
 	"hw.perflevel0.name": systems, "hw.perflevel1.name": systems,
@@ -58,8 +57,8 @@ var texts = map[string]textMap{
 	"kern.corefile":          textPath,
 }
 
-// recorded is the metric that a metric of steps was made of (reduced.max.NAME), or
-// the metric itself.
+// recorded returns the metric from which a metric of steps was made (reduced.max.NAME), or the
+// metric itself.
 func recorded(name string) string {
 	if rest, ok := strings.CutPrefix(name, "reduced."); ok {
 		if _, of, ok := strings.Cut(rest, "."); ok {
@@ -95,20 +94,19 @@ func unames(m *Mapping, s string) (string, bool) {
 	return m.known(system) + " " + m.host(host) + " " + m.known(rest), true
 }
 
-// fsTypes are what the kernels' own file systems are called, and the usual ones
-// besides.
+// fsTypes are the names of the kernels' own file systems, and of other common ones.
 var fsTypes = pattern(`ext[234]|xfs|btrfs|bcachefs|f2fs|zfs|jfs|reiserfs|nilfs2|vfat|msdos|exfat|ntfs3?|hfs(plus)?|iso9660|udf|squashfs|erofs|overlay|cd9660|` +
 	`nfs4?|cifs|smb3|smbfs|ceph|9p|virtiofs|afs|afpfs|webdav|glusterfs|lustre|gfs2|ocfs2|fuse|fuseblk|fuse\.(sshfs|rclone|gvfsd-fuse|portal|lxcfs|s3fs|mergerfs)|apfs|devfs|autofs|tmpfs|devtmpfs|nullfs|lifs|macfuse|osxfuse|ufs|ftp`)
 
 func (m *Mapping) fsType(s string) string { return m.shaped(fsTypes, aName, s) }
 
-// looksLike keeps texts that look so, and drops the others.
+// looksLike keeps texts that match expr, and drops the others.
 func looksLike(expr string) textMap {
 	looks := pattern(expr)
 	return func(m *Mapping, s string) (string, bool) { return s, looks(s) }
 }
 
-// numberMap says what a number stands for.
+// numberMap says what a number means.
 type numberMap uint8
 
 const (
@@ -117,8 +115,7 @@ const (
 	numberDropped
 )
 
-// numbers are the metrics of numbers that tell who somebody is. All others are
-// what they are.
+// numbers are the numeric metrics that may identify a person or machine. All others stay.
 var numbers = map[string]numberMap{
 	"proc.id.uid": numberOfAccount, "proc.id.euid": numberOfAccount, "proc.id.suid": numberOfAccount,
 	"proc.id.gid": numberOfAccount, "proc.id.egid": numberOfAccount, "proc.id.sgid": numberOfAccount,
@@ -136,14 +133,13 @@ var described = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// dropsNumber reports whether the values of a metric that nobody has described
-// may tell who somebody is.
+// dropsNumber reports whether the values of a metric without a description may identify a
+// machine.
 func dropsNumber(name string) bool {
 	return !described()[name] && catalog.Telltale(name)
 }
 
-// catalogued is the row of the catalogue that describes a metric in the words of
-// source.
+// catalogued returns the catalogue's description of a metric from the same source.
 func catalogued(name, source string) *metric.Desc {
 	for _, p := range catalog.Platforms {
 		if row := catalog.Find(p, name); row != nil && row.Source == source {
@@ -153,8 +149,7 @@ func catalogued(name, source string) *metric.Desc {
 	return nil
 }
 
-// sameAsCatalogue reports whether a description says nothing that the catalogue
-// does not say.
+// sameAsCatalogue reports whether a description has no text that the catalogue does not have.
 func sameAsCatalogue(d *metric.Desc) bool {
 	row := catalogued(d.Name, d.Source)
 	return row != nil && row.Help == d.Help && row.LongHelp == d.LongHelp && (d.Unsupported == "" || row.Unsupported == d.Unsupported)

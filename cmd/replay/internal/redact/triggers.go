@@ -8,9 +8,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// triggerText is the sentence of a trigger: its name, to which instance it
-// happened, the condition and what came of it. The names in it are of anybody's
-// making, and a process may be called by words that the recorder uses as well.
+// triggerText maps the sentence of a trigger: its name, the instance, the condition and the
+// outcome. The user chooses the names in it, and a process may have a name with words that the
+// recorder uses.
 func (m *Mapping) triggerText(e *metric.Event) string {
 	name, when := e.Label("trigger"), e.Label("when")
 	head, rest, ok := strings.Cut(e.Text, when)
@@ -25,11 +25,11 @@ func (m *Mapping) triggerText(e *metric.Event) string {
 	return text + m.sentence(when) + m.sentence(rest)
 }
 
-// numberedIn finds a process as the recorder names it within a sentence, up to
-// the colon after it.
+// numberedIn matches a process as the recorder names it within a sentence, up to the colon after
+// it.
 var numberedIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*?: )(\d{6,} .*?)(: .*)$`) })
 
-// reason is why stacks were sampled: the sentence of a trigger, or anybody's words.
+// reason maps why stacks were sampled: the sentence of a trigger, or a user's words.
 func (m *Mapping) reason(s string) string {
 	if p := numberedIn().FindStringSubmatch(s); p != nil {
 		return m.sentence(p[1]) + m.processName(p[2]) + m.sentence(p[3])

@@ -13,7 +13,7 @@ import (
 type Peer = listen.Peer
 
 // Access says who may ask on the unix socket, besides root and the user that runs the server. By
-// default those may who could read the archives' files anyway.
+// default, users who may read the archives' files may ask.
 type Access struct {
 	// Paths are the archives. Their owners may ask, and so may the members of their groups if
 	// the files are readable for the group.

@@ -198,7 +198,7 @@ func (r *reading) source(c *candidate, src *naming.Source, d *metric.Desc, t tqu
 			return nil, false
 		}
 		labels = append(append(labels, more...), naming.Label{Name: nameLabel, Value: c.Name}, naming.Label{Name: "instance", Value: c.instance}, naming.Label{Name: "job", Value: Job})
-		// What is empty is no label.
+		// An empty label is not a label.
 		labels = slices.DeleteFunc(labels, func(l naming.Label) bool { return l.Value == "" })
 		slices.SortFunc(labels, func(x, y naming.Label) int { return strings.Compare(x.Name, y.Name) })
 		return labels, true
