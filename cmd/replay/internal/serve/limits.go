@@ -16,9 +16,9 @@ type Limits struct {
 	Request, Response int
 	// Memory is how many bytes requests and answers may take together.
 	Memory int
-	// Header is the time for the head of a request, and for a connection until it has
-	// asked for something that it may ask for, Body that for the rest of a
-	// question, Idle that without any.
+	// Header is the time for the head of a request, and for a connection until its first allowed
+	// request. Body is the time for the rest of a request. Idle is how long a connection may
+	// have no request.
 	Header, Body, Idle time.Duration
 	// Stall is how long a client may take nothing of what is written to it.
 	Stall time.Duration

@@ -12,12 +12,12 @@ import (
 	"tachograph/store/query"
 )
 
-// A host writes what a family has of one host.
+// A host writes the part of a family that one host has.
 type host struct {
 	*exporter
 	metric.Host
 	window query.Window
-	mine   func(*query.Series) bool // whether a series is of the family
+	mine   func(*query.Series) bool // whether a series belongs to the family
 }
 
 func (h *host) metric(d *metric.Desc) error {
@@ -50,7 +50,7 @@ func (h *host) metric(d *metric.Desc) error {
 	return nil
 }
 
-// stream writes what is one series as it is read.
+// stream writes instances with a single series each, as they are read.
 func (h *host) stream(d *metric.Desc, keys ...string) error {
 	source := &naming.Source{Metric: d.Name}
 	begun := false
@@ -78,14 +78,14 @@ func (h *host) stream(d *metric.Desc, keys ...string) error {
 	return nil
 }
 
-// A track is what one instance has of a series.
+// A track is the part of a series that comes from one instance.
 type track struct {
 	labels, key string
 	at          []int64
 	x           []float64
 }
 
-// gather reads the series of some instances and then writes them.
+// gather reads the series of some instances into memory, and then writes them.
 func (h *host) gather(d *metric.Desc, keys ...string) error {
 	source := &naming.Source{Metric: d.Name}
 	tracks := make(map[[2]string]*track)
@@ -131,7 +131,7 @@ func (h *host) gather(d *metric.Desc, keys ...string) error {
 	return h.tracks(tracks)
 }
 
-// tracks writes series, those parts together that are called alike.
+// tracks writes series; tracks with the same labels are written together.
 func (h *host) tracks(all map[[2]string]*track) error {
 	list := make([]*track, 0, len(all))
 	for _, t := range all {
@@ -153,8 +153,9 @@ func (h *host) tracks(all map[[2]string]*track) error {
 	return nil
 }
 
-// alike writes what is called alike: one after the other it is one series, as it would be had
-// somebody looked now and then. What was there at the same time is told apart by its key.
+// alike writes tracks with the same labels. Those that follow each other in time are one series,
+// as they would be with occasional scrapes. Those at the same time get their key as an
+// additional label.
 func (h *host) alike(list []*track) error {
 	var apart []*track
 	h.series([]byte(list[0].labels))
@@ -188,10 +189,10 @@ func (h *host) track(t *track) error {
 	return nil
 }
 
-// ours are the labels that every series has, and those that some have.
+// ours are the labels of our own that every series has, or some have.
 var ours = []string{"host", "host_id", "instance", "job", "key", "value"}
 
-// labelsOf are the labels of a series, with the text of an info.
+// labelsOf returns the labels of a series, with the text of an info.
 func (h *host) labelsOf(source *naming.Source, s *query.Series, word string) []byte {
 	return h.labelsWith(source, s.Metric, s.Instance, word)
 }
@@ -213,24 +214,24 @@ func (h *host) labelsWith(source *naming.Source, d *metric.Desc, in *metric.Inst
 	return naming.AppendLabels(nil, labels)
 }
 
-// A group are instances of which some were called alike at some time.
+// A group is a set of instances of which some had the same labels at some time.
 type group struct {
 	keys   []string
-	single bool // it is one instance that was called the same all the time
+	single bool // it is one instance whose labels never changed
 	length int64
 }
 
-// values is about how many there are of a metric.
+// values returns about how many values of a metric there are.
 func (g *group) values(d *metric.Desc) int64 {
 	return g.length/int64(max(d.Class.Interval(), time.Second)) + int64(len(g.keys))
 }
 
-// grouped are the instances of a metric's domain that are wanted.
+// grouped returns the groups of the requested instances of a metric's domain.
 func (h *host) grouped(d *metric.Desc) []group {
 	indom, from := d.Indom, h.window.From
 	cached := h.ID + "/" + indom
 	if d.Class == metric.Static {
-		cached, from = cached+"/static", 0 // who was read of before the window is still there
+		cached, from = cached+"/static", 0 // instances that were read before the window still exist
 	}
 	if list, ok := h.groups[cached]; ok {
 		return list
@@ -253,12 +254,12 @@ func (h *host) grouped(d *metric.Desc) []group {
 	return list
 }
 
-// called are the labels of an instance, as one text.
+// called returns the labels of an instance, as one text.
 func called(indom string, in *metric.Instance) string {
 	return string(naming.AppendLabels(nil, naming.InstanceLabels(indom, in)))
 }
 
-// A grouping puts instances together that were called alike at some time.
+// A grouping puts instances together that had the same labels at some time.
 type grouping struct {
 	members []member
 	byName  map[string]int
@@ -268,9 +269,9 @@ type grouping struct {
 type member struct {
 	key    string
 	length int64
-	name   string // the first
+	name   string // its first labels
 	names  int
-	leader int // a member of the same group; itself, if it leads
+	leader int // a member of the same group; its own index if it leads the group
 }
 
 func (g *grouping) add(key string, length int64, names []string) {
@@ -297,7 +298,7 @@ func (g *grouping) add(key string, length int64, names []string) {
 	}
 }
 
-// leads is who leads the group of a member.
+// leads returns the leader of a member's group.
 func (g *grouping) leads(i int) int {
 	for g.members[i].leader != i {
 		g.members[i].leader = g.members[g.members[i].leader].leader

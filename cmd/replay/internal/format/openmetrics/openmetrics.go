@@ -1,11 +1,10 @@
 // Package openmetrics writes recordings as OpenMetrics 1.0, with the names of /metrics.
 // promtool turns such a file into blocks of Prometheus.
 //
-// OpenMetrics wants all samples of a family together, and within it all samples of a
-// series in the order of time. Archives come one after the other, and an instance may
-// leave and return under the same name. So the writer reads one metric at a time, for as
-// many instances as fit into a limited memory, and keeps instances together that may get
-// the same name.
+// OpenMetrics requires all samples of a family together, and within it all samples of a series
+// in the order of time. Archives come one after the other, and an instance may leave and return
+// with the same name. So the writer reads one metric at a time, for as many instances as fit
+// into a limited memory, and keeps instances together that may get the same name.
 package openmetrics
 
 import (
@@ -24,10 +23,10 @@ import (
 	"tachograph/store/query"
 )
 
-// Format is the format.
+// Format is the format for replay export.
 var Format = export.Format{Name: "openmetrics", Summary: "OpenMetrics text, of which promtool makes blocks of a Prometheus", Write: write}
 
-// Job is the job that series are of, as of those that are pushed.
+// Job is the label job of every series, as in pushed ones.
 const Job = "tachograph"
 
 func write(ctx context.Context, r *export.Request, t export.Target) (*export.Report, error) {
@@ -39,7 +38,7 @@ func write(ctx context.Context, r *export.Request, t export.Target) (*export.Rep
 	return report, err
 }
 
-// batchValues is how many values are held in memory.
+// batchValues is how many values are kept in memory.
 const batchValues = 2 << 20
 
 func newExporter(ctx context.Context, r *export.Request, w io.Writer, report *export.Report) *exporter {
@@ -52,14 +51,14 @@ type exporter struct {
 	r      *export.Request
 	w      io.Writer
 	report *export.Report
-	batch  int64           // how many values are held in memory
-	taken  map[string]bool // what no other family may be called
+	batch  int64           // how many values are kept in memory
+	taken  map[string]bool // names that no other family may have
 	groups map[string][]group
 
 	// The family that is being written.
 	family naming.Family
 	begun  bool
-	// The series: what stands before each of its values, and the time of the last one.
+	// The series: the text before each of its values, and the time of the last one.
 	labels []byte
 	open   bool
 	last   int64
@@ -85,7 +84,7 @@ func (e *exporter) all() error {
 	return err
 }
 
-// notes say what is not in the file.
+// notes reports what is not in the file.
 func (e *exporter) notes() {
 	note := func(n int64, text string) {
 		if n > 0 {
@@ -100,7 +99,7 @@ func (e *exporter) notes() {
 	}
 }
 
-// metric writes the family of a metric: or families, where archives describe it otherwise.
+// metric writes the family of a metric, or several families if archives describe it differently.
 func (e *exporter) metric(d *metric.Desc) error {
 	families := []naming.Family{naming.Own(d)}
 	for i := 0; i < len(families); i++ {
@@ -109,7 +108,7 @@ func (e *exporter) metric(d *metric.Desc) error {
 			e.report.Notes = append(e.report.Notes, fmt.Sprintf("%s left out: another metric is called %s as well", d.Name, e.family.Stem()))
 			continue
 		}
-		// other notes what archives of other times or systems call it.
+		// other notes the families of archives that describe the metric differently.
 		mine := func(s *query.Series) bool {
 			f := naming.Own(s.Metric)
 			if f.Name == e.family.Name {
@@ -135,7 +134,7 @@ func (e *exporter) metric(d *metric.Desc) error {
 	return nil
 }
 
-// names are those that a family and its samples have or could have.
+// names returns the names that a family and its samples have or could have.
 func (e *exporter) names() []string {
 	stem := e.family.Stem()
 	switch e.family.Type {
@@ -147,7 +146,7 @@ func (e *exporter) names() []string {
 	return []string{stem}
 }
 
-// claimed reports whether something else is called as the family or its samples.
+// claimed reports whether another family already has one of these names.
 func (e *exporter) claimed() bool {
 	return slices.ContainsFunc(e.names(), func(name string) bool { return e.taken[name] })
 }

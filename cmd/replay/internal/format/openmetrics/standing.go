@@ -9,17 +9,17 @@ import (
 	"tachograph/store/query"
 )
 
-// again is how often a value is written that is read once per archive. Prometheus takes a
-// series for gone five minutes after its last sample; who divides by the number of
-// processors needs that at every instant, and has it from /metrics at every scrape.
+// again is how often a value is repeated that is read once per archive. Prometheus takes a
+// series for gone five minutes after its last sample; a query that divides by the number of
+// processors needs that value at every instant, and gets it from /metrics at every scrape.
 const again = int64(4 * time.Minute)
 
-// mostAgain is how often a value is written at most, which is for a year: archives of
-// strangers may claim to have gone on for longer.
+// mostAgain is how often a value is repeated at most, which is enough for a year: archives of
+// unknown origin may claim a longer time.
 const mostAgain = 1 << 17
 
-// values are those of a metric, in the window. What is read once per archive stands where the
-// window begins, and again as long as it was recorded.
+// values yields the values of a metric in the window. A value that is read once per archive is
+// written where the window begins, and repeated as long as the archive was recorded.
 func (h *host) values(d *metric.Desc, keys ...string) iter.Seq2[*query.Series, error] {
 	all := h.r.Values(h.ctx, h.window, d, keys...)
 	if d.Class != metric.Static {
@@ -33,7 +33,7 @@ func (h *host) values(d *metric.Desc, keys ...string) iter.Seq2[*query.Series, e
 		}
 		breaks := query.Breaks(h.r.Archive, query.Window{Hosts: h.window.Hosts, From: begin, To: end})
 		var order []string
-		last := make(map[string]*query.Series) // of an instance: the value that stands
+		last := make(map[string]*query.Series) // of an instance: its standing value
 		stand := func(s *query.Series, until int64) bool {
 			at := s.Wall[0]
 			s.Wall = s.Wall[:0]
@@ -76,7 +76,7 @@ func (h *host) values(d *metric.Desc, keys ...string) iter.Seq2[*query.Series, e
 	}
 }
 
-// recorded reports whether something was recorded at an instant.
+// recorded reports whether the recorder ran at an instant.
 func recorded(breaks []query.Break, at int64) bool {
 	for i := range breaks {
 		if breaks[i].From < at && at < breaks[i].To {
@@ -86,7 +86,7 @@ func recorded(breaks []query.Break, at int64) bool {
 	return true
 }
 
-// single is the value number i of a series, at a time.
+// single returns value number i of a series, with a time.
 func single(s *query.Series, i int, wall int64) *query.Series {
 	one := *s
 	one.Wall, one.Bits, one.Miss = []int64{wall}, []uint64{s.Bits[i]}, nil
@@ -99,7 +99,7 @@ func single(s *query.Series, i int, wall int64) *query.Series {
 	return &one
 }
 
-// repeat has a series with one value have it at all its times.
+// repeat gives a series with one value that value at all its times.
 func repeat(s *query.Series) {
 	for len(s.Bits) < len(s.Wall) {
 		s.Bits = append(s.Bits, s.Bits[0])

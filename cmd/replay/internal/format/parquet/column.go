@@ -12,7 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// kind is what the values of a column are.
+// kind is the type of a column's values.
 type kind uint8
 
 const (
@@ -23,8 +23,8 @@ const (
 	unsigned      // 64 bits
 )
 
-// A column collects its values of one row group: that something is the same for many rows
-// is kept, and written, once.
+// A column collects its values for one row group. A value that is the same for many rows is
+// kept, and written, once.
 type column struct {
 	name     string
 	kind     kind
@@ -33,22 +33,22 @@ type column struct {
 	rows    int
 	nulls   int
 	present []run // 1 where there is a value, 0 where there is none
-	// ints are the values that there are, of all kinds but texts: doubles as their bits.
+	// ints are the present values of all kinds but texts: doubles as their bits.
 	ints []int64
-	// Of texts there are the words that occur, and which stand where.
+	// For texts: the distinct words, and which word each row has.
 	words  map[string]uint32
 	list   []string
 	size   int // bytes of list
 	picked []run
 }
 
-// A run is how often the same comes in a row.
+// A run is a value that is repeated n times.
 type run struct {
 	what uint32
 	n    int
 }
 
-// again adds n times the same to the end of some runs.
+// again appends n times the same value to runs.
 func again(runs []run, what uint32, n int) []run {
 	if last := len(runs) - 1; last >= 0 && runs[last].what == what {
 		runs[last].n += n
@@ -67,7 +67,7 @@ func (c *column) null(n int) {
 	c.present = again(c.present, 0, n)
 }
 
-// room adds rows whose values are still to be written to what it returns.
+// room adds n rows, and returns the slice for their values, which the caller must fill.
 func (c *column) room(n int) []int64 {
 	if n == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (c *column) room(n int) []int64 {
 	return c.ints[at:]
 }
 
-// same adds rows with one text.
+// same adds rows with the same text.
 func (c *column) same(s string, n int) {
 	if n == 0 {
 		return
@@ -97,7 +97,7 @@ func (c *column) same(s string, n int) {
 		}
 		w = uint32(len(c.list))
 		c.words[s] = w
-		s = strings.ToValidUTF8(s, "\ufffd") // Readers refuse what is none.
+		s = strings.ToValidUTF8(s, "\ufffd") // Readers refuse invalid UTF-8.
 		c.list = append(c.list, s)
 		c.size += len(s)
 	}
@@ -150,8 +150,8 @@ func (c *column) encoding() format.Encoding {
 	return format.Plain
 }
 
-// statistics are what lets readers leave out row groups. Doubles have none where some are
-// no number.
+// statistics returns the statistics by which readers skip row groups. A column of doubles with a
+// NaN has none.
 func (c *column) statistics() format.Statistics {
 	s := format.Statistics{NullCount: int64(c.nulls)}
 	if c.rows == c.nulls {
@@ -178,7 +178,7 @@ func (c *column) statistics() format.Statistics {
 			}
 		}
 		if lo == 0 {
-			lo = math.Copysign(0, -1) // Readers may tell the zeros apart.
+			lo = math.Copysign(0, -1) // Readers may distinguish the zeros.
 		}
 		if hi == 0 {
 			hi = 0
@@ -198,7 +198,7 @@ func (c *column) statistics() format.Statistics {
 	return s
 }
 
-// dictionary is the page of the words.
+// dictionary appends the page of the words.
 func (c *column) dictionary(b []byte) []byte {
 	for _, w := range c.list {
 		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(w))), w...)
@@ -206,7 +206,7 @@ func (c *column) dictionary(b []byte) []byte {
 	return b
 }
 
-// page appends the values as they are before compression, behind what says which rows have one.
+// page appends the values before compression, after the list of rows that have one.
 func (c *column) page(b []byte) []byte {
 	if !c.required {
 		at := len(b)
@@ -225,7 +225,7 @@ func (c *column) page(b []byte) []byte {
 	return b
 }
 
-// runsOf appends runs of numbers of so many bits.
+// runsOf appends runs of numbers with this many bits.
 func runsOf(b []byte, runs []run, width int) []byte {
 	for _, r := range runs {
 		b = binary.AppendUvarint(b, uint64(r.n)<<1)

@@ -12,7 +12,7 @@ import (
 	"tachograph/sample"
 )
 
-// A row group is what is held in memory until it is written.
+// A row group is kept in memory until it is written.
 const (
 	groupRows = 1 << 20
 	groupText = 16 << 20 // bytes of words
@@ -21,7 +21,7 @@ const (
 
 const magic = "PAR1"
 
-// A file is one that is being written.
+// A file is a Parquet file that is being written.
 type file struct {
 	w       io.Writer
 	at      int64
@@ -56,11 +56,10 @@ func (f *file) write(b []byte) error {
 	return err
 }
 
-// rows is how many the row group has so far.
+// rows returns how many rows the row group has so far.
 func (f *file) rows() int { return f.columns[0].rows }
 
-// room is how many rows fit into the row group, which has been written where there was none
-// left.
+// room returns how many rows still fit into the row group. If it is full, room writes it first.
 func (f *file) room() (int, error) {
 	words := 0
 	for _, c := range f.columns {
@@ -99,7 +98,7 @@ func (f *file) flush() error {
 	return nil
 }
 
-// chunk writes what a column has in the row group.
+// chunk writes a column's values in the row group.
 func (f *file) chunk(c *column) (m format.ColumnMetaData, err error) {
 	m = format.ColumnMetaData{Type: c.physical(), PathInSchema: []string{c.name}, Codec: format.Zstd, NumValues: int64(c.rows), Statistics: c.statistics()}
 	m.Encoding = append(m.Encoding, c.encoding(), format.RLE)
@@ -120,7 +119,7 @@ func (f *file) chunk(c *column) (m format.ColumnMetaData, err error) {
 	return m, f.page(h, &m)
 }
 
-// page writes the page in f.raw behind its header.
+// page writes the page in f.raw after its header.
 func (f *file) page(h format.PageHeader, m *format.ColumnMetaData) error {
 	f.packed = f.zstd.EncodeAll(f.raw, f.packed[:0])
 	h.UncompressedPageSize, h.CompressedPageSize = int32(len(f.raw)), int32(len(f.packed))
@@ -137,7 +136,7 @@ func (f *file) page(h format.PageHeader, m *format.ColumnMetaData) error {
 	return f.write(f.packed)
 }
 
-// close writes the rest, and what stands at the end.
+// close writes the last row group and the footer.
 func (f *file) close() error {
 	if err := f.flush(); err != nil {
 		return err

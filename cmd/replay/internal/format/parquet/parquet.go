@@ -1,11 +1,11 @@
-// Package parquet writes recordings as a directory of Parquet files, which DuckDB, pandas,
-// Spark and their like read: the values of each host and day as a long table below
-// values/host=HOST/day=DAY, and what is told in rows (processes, events, metrics, archives)
-// as a file each.
+// Package parquet writes recordings as a directory of Parquet files, which DuckDB, pandas, Spark
+// and similar programs read: the values of each host and day as a long table below
+// values/host=HOST/day=DAY, and the other tables (processes, events, metrics, archives) as a
+// file each.
 //
-// The footers and headers are those of parquet-go. Its writer is not used: a column of values
-// says the same for thousands of rows, of which that makes as many values of 24 bytes and looks
-// each of them up (1.5 M rows a second on a core). Here a run is counted once.
+// The footers and headers are those of parquet-go. Its writer is not used: a column of values is
+// the same for thousands of rows, and that writer makes a value of 24 bytes for each row and
+// looks each up (1.5 M rows a second on a core). Here a run is counted once.
 package parquet
 
 import (
@@ -21,7 +21,7 @@ import (
 	"tachograph/sample"
 )
 
-// Format is the format.
+// Format is the format for replay export.
 var Format = export.Format{
 	Name: "parquet", Summary: "a directory of Parquet files: values by host and day, processes, events, metrics, archives",
 	Many: true, Tables: export.TableNames(), AllTables: true, Write: write,
@@ -54,7 +54,7 @@ type writer struct {
 	report *export.Report
 }
 
-// about writes what the directory is, which also says who has made it.
+// about writes the file that describes the directory and marks it as made by an export.
 func (w *writer) about() error {
 	text, err := json.MarshalIndent(map[string]any{
 		"format": "parquet", "tables": w.r.Tables, "values": w.report.Values, "rows": w.report.Rows, "writer": "tachograph replay " + sample.Version(),
@@ -104,7 +104,7 @@ func (w *writer) finish(o *output) error {
 	return errors.Join(err, o.out.Close())
 }
 
-// values writes the long table: a file for each host and day on which something was recorded.
+// values writes the long table: a file for each host and day with recorded values.
 func (w *writer) values(ctx context.Context) error {
 	parts, err := w.parts()
 	if err != nil {

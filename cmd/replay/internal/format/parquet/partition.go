@@ -13,17 +13,17 @@ import (
 	"tachograph/store/query"
 )
 
-// A part is a host's day.
+// A part is a day of a host.
 type part struct {
 	path   string
 	window query.Window
 }
 
-// mostDays is how many days are written of a host: what claims more, a clock that was wrong or
-// a stranger's archive, is to be asked for day by day.
+// mostDays is how many days of a host are written. If archives claim more, because of a wrong
+// clock or an unknown origin, the user must export day by day.
 const mostDays = 20_000
 
-// parts are the days on which archives say that something was recorded.
+// parts returns the days in which archives say that they have values.
 func (w *writer) parts() ([]part, error) {
 	var parts []part
 	hosts := w.r.HostsIn()
@@ -63,7 +63,7 @@ func (w *writer) parts() ([]part, error) {
 
 const dayLength = int64(24 * time.Hour)
 
-// floorDay is when the day of an instant began.
+// floorDay returns the beginning of an instant's day.
 func floorDay(wall int64) int64 {
 	within := wall % dayLength
 	if within < 0 {
@@ -72,13 +72,13 @@ func floorDay(wall int64) int64 {
 	return wall - within
 }
 
-// longestName is how long the name of a host may be in that of a directory.
+// longestName is how long the name of a host may be in the name of a directory.
 const longestName = 180
 
-// partition is a host's name in the name of a directory: escaped as readers of such directories
-// expect, and with the host's identity where others are called alike.
+// partition returns a host's name for the name of a directory: escaped as readers of such
+// directories expect, and with the host's identity if other hosts have the same name.
 func partition(h *metric.Host, all []metric.Host) string {
-	text := strings.ToValidUTF8(h.Name, "\ufffd") // Readers refuse what is none.
+	text := strings.ToValidUTF8(h.Name, "\ufffd") // Readers refuse invalid UTF-8.
 	name, long := escaped(text), false
 	for len(name) > longestName {
 		_, n := utf8.DecodeLastRuneInString(text)
@@ -101,7 +101,7 @@ func partition(h *metric.Host, all []metric.Host) string {
 	return name
 }
 
-// escaped is a name of which no file system and no reader makes anything else.
+// escaped returns a name that every file system and reader takes literally.
 func escaped(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -11,7 +11,7 @@ import (
 // The columns of the long table.
 const (
 	timeColumn   = iota
-	metricColumn // by which rows are sorted
+	metricColumn // rows are sorted by it
 	instanceColumn
 	keyColumn
 	valueColumn
@@ -21,11 +21,11 @@ const (
 	reasonColumn
 )
 
-// exactly is up to where doubles hold whole numbers exactly.
+// exactly is the bound up to which doubles hold whole numbers exactly.
 const exactly = 1 << 53
 
-// longTable are the columns of values. A number is a double in value; where it is a whole one
-// beyond what doubles hold exactly, u64 or i64 has it as well.
+// longTable returns the columns of values. A number is a double in the column value; a whole
+// number that doubles do not hold exactly is also in u64 or i64.
 func longTable() []*column {
 	return []*column{
 		metricColumn:   {name: "metric", kind: text, required: true},
@@ -46,7 +46,7 @@ type long struct {
 	f32 map[uint64]float64
 }
 
-// abandon closes a file that is not to be.
+// abandon closes a file that is not finished.
 func (l *long) abandon() error {
 	if l.output == nil {
 		return nil
@@ -103,7 +103,7 @@ func (l *long) rowsOf(s *query.Series, from, to int) {
 	}
 }
 
-// values writes values that are there.
+// values writes present values.
 func (l *long) values(s *query.Series, from, to int) {
 	c, n, bits := l.columns, to-from, s.Bits[from:to]
 	if s.Type == metric.String {
@@ -151,7 +151,7 @@ func (l *long) values(s *query.Series, from, to int) {
 	c[signedColumn].null(n)
 }
 
-// beyond writes those whole numbers that doubles do not hold.
+// beyond writes the whole numbers that doubles do not hold.
 func beyond(c *column, bits []uint64, is func(uint64) bool) {
 	nulls := 0
 	for _, b := range bits {
@@ -166,7 +166,7 @@ func beyond(c *column, bits []uint64, is func(uint64) bool) {
 	c.null(nulls)
 }
 
-// shortest is what a number in 32 bits is shown as.
+// shortest returns the double that is printed like a 32-bit float.
 func (l *long) shortest(bits uint64) float64 {
 	if x, ok := l.f32[bits]; ok {
 		return x

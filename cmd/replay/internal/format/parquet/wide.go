@@ -9,7 +9,7 @@ import (
 	"tachograph/cmd/replay/internal/out"
 )
 
-// kinds are what cells are in columns.
+// kinds maps the kinds of cells to those of columns.
 var kinds = map[out.Kind]kind{out.Text: text, out.Detail: text, out.Time: instant, out.Float: double, out.Int: signed, out.Uint: unsigned}
 
 // wide writes a table into a file of its own.

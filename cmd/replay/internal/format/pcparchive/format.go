@@ -6,20 +6,20 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// Numbers that the files of an archive begin with: the version is the last byte.
+// Numbers at the beginning of the files of an archive: the version is the last byte.
 const (
 	magic  = 0x50052600
 	magic2 = magic | 2
 	magic3 = magic | 3
 )
 
-// The volumes that say of themselves that they are no volumes.
+// The volume numbers in the labels of files that are not volumes.
 const (
 	metaVolume  = -1
 	indexVolume = -2
 )
 
-// What records of the metadata are.
+// The types of metadata records.
 const (
 	typeDesc       = 1
 	typeIndom2     = 2
@@ -30,7 +30,7 @@ const (
 	typeLabels3    = 7
 )
 
-// What texts there are: a line or all of it, of a metric or an instance domain.
+// The types of texts: a line or the full text, of a metric or an instance domain.
 const (
 	textLine  = 1
 	textHelp  = 2
@@ -44,18 +44,18 @@ const (
 	second     = int64(1e9)
 )
 
-// Label is what every part of an archive begins with.
+// Label is the beginning of every part of an archive.
 type Label struct {
 	Version int
 	PID     int32
 	Start   int64 // the earliest time, nanoseconds since 1970
 	Host    string
-	// TZ is a zone as POSIX writes it ("CET-1"), Zone the file that describes it
+	// TZ is a zone in POSIX notation ("CET-1"), Zone the file that describes it
 	// (":Europe/Berlin"), which version 2 does not have.
 	TZ, Zone string
 }
 
-// Desc is a metric.
+// Desc is the description of a metric.
 type Desc struct {
 	PMID      uint32
 	Type      pcp.Type
@@ -65,23 +65,22 @@ type Desc struct {
 	Names     []string
 }
 
-// Instance is a member of an instance domain. One that is Gone has no name.
+// Instance is a member of an instance domain. An instance that is Gone has no name.
 type Instance struct {
 	ID   uint32
 	Name string
 	Gone bool
 }
 
-// LabelSet is what the labels of one thing are: a JSON object, and where in it they
-// stand.
+// LabelSet is the labels of one thing: a JSON object, and their positions in it.
 type LabelSet struct {
-	Instance uint32 // pcp.Null for all but those of instances
+	Instance uint32 // pcp.Null except for labels of instances
 	JSON     string
 	Refs     []pcp.LabelRef
 }
 
-// appendTime appends a time as records of version 3 have it: the lower word of the
-// seconds comes first.
+// appendTime appends a time for a record of version 3: the lower word of the seconds comes
+// first.
 func appendTime(b []byte, ns int64) []byte {
 	sec, nsec := splitTime(ns)
 	b = binary.BigEndian.AppendUint32(b, uint32(sec))
@@ -89,7 +88,7 @@ func appendTime(b []byte, ns int64) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(nsec))
 }
 
-// splitTime is whole seconds, and nanoseconds that are never below zero.
+// splitTime returns whole seconds, and nanoseconds that are never negative.
 func splitTime(ns int64) (sec, nsec int64) {
 	sec, nsec = ns/second, ns%second
 	if nsec < 0 {

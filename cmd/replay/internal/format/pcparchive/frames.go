@@ -16,15 +16,15 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// maxRecord is how long a record may be that is believed or written. It is held in memory
-// whole, and a part that is compressed may be a thousandth of what is in it.
+// maxRecord is how long a record may be to be read or written. It is kept in memory as a whole,
+// and a compressed part may be a thousandth of its contents.
 const maxRecord = 1 << 26
 
-// maxWindow is what unpacking may look back: twice what any level of zstd and xz
-// that people use needs.
+// maxWindow is how far decompression may look back: twice what any usual level of zstd and xz
+// needs.
 const maxWindow = 128 << 20
 
-// compressions are what the names of compressed parts end in.
+// compressions are the suffixes of compressed parts.
 var compressions = []struct {
 	suffix string
 	open   func(io.Reader) (io.Reader, error)
@@ -38,7 +38,7 @@ var compressions = []struct {
 	}},
 }
 
-// cutCompression takes off a name that it is compressed.
+// cutCompression splits off the suffix for compression.
 func cutCompression(name string) (rest, suffix string) {
 	for _, c := range compressions {
 		if rest, ok := strings.CutSuffix(name, c.suffix); ok {
@@ -48,17 +48,17 @@ func cutCompression(name string) (rest, suffix string) {
 	return name, ""
 }
 
-// frames are the records of a part, one after the other.
+// frames reads the records of a part, one after the other.
 type frames struct {
 	name string
 	f    *os.File
 	zst  *zstd.Decoder
 	in   *bufio.Reader
-	off  int64 // of the next record, in what is unpacked
+	off  int64 // of the next record, in the decompressed data
 	buf  []byte
 }
 
-// openFrames opens a part, which is unpacked as it is read.
+// openFrames opens a part. It is decompressed as it is read.
 func openFrames(path string) (*frames, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *frames) close() {
 	}
 }
 
-// A cutError says where a part ends that is not whole.
+// A cutError says where an incomplete part ends.
 type cutError struct {
 	name string
 	off  int64
@@ -118,8 +118,7 @@ func (e *cutError) Error() string {
 	return fmt.Sprintf("%s is %s at byte %d: what comes before that is read", e.name, e.why, e.off)
 }
 
-// next is the body of the next record, which goes with the one after it; io.EOF is
-// where there is none any more.
+// next returns the body of the next record, valid until the following one; io.EOF at the end.
 func (r *frames) next() ([]byte, error) {
 	var word [4]byte
 	if n, err := io.ReadFull(r.in, word[:]); err != nil {
@@ -132,7 +131,7 @@ func (r *frames) next() ([]byte, error) {
 	if size < 8 || size > maxRecord {
 		return nil, &cutError{r.name, r.off, "damaged"}
 	}
-	// A length is believed as far as there are bytes.
+	// A length is believed only as far as there are bytes.
 	n := int(size) - 4
 	r.buf = r.buf[:0]
 	for len(r.buf) < n {
@@ -149,7 +148,7 @@ func (r *frames) next() ([]byte, error) {
 	return r.buf[:n-4], nil
 }
 
-// cut says why a part ends within a record.
+// cut returns the error for a part that ends within a record.
 func (r *frames) cut(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &cutError{r.name, r.off, "cut off"}
@@ -157,8 +156,7 @@ func (r *frames) cut(err error) error {
 	return &cutError{r.name, r.off, "damaged (" + err.Error() + ")"}
 }
 
-// A body is what of a record has not been read yet. What it does not hold is zero, and
-// then short is set.
+// A body is the unread rest of a record. Reading beyond its end gives zeros, and sets short.
 type body struct {
 	b     []byte
 	short bool
@@ -181,7 +179,7 @@ func (b *body) word() uint32 {
 	return 0
 }
 
-// count is a number of things each of which takes at least so many bytes.
+// count reads a number of things each of which takes at least each bytes.
 func (b *body) count(each int) int {
 	n := int32(b.word())
 	if n < 0 || int64(n)*int64(each) > int64(len(b.b)) {
@@ -191,10 +189,10 @@ func (b *body) count(each int) int {
 	return int(n)
 }
 
-// text is a string that ends at its first NUL, at most n bytes long.
+// text reads n bytes with a string that ends at its first NUL.
 func (b *body) text(n int) string { return cstring(b.take(n)) }
 
-// time is a time as the version has it.
+// time reads a time in the format of the version.
 func (b *body) time(version int) int64 {
 	if version == 2 {
 		sec, usec := int64(int32(b.word())), int64(int32(b.word()))
@@ -204,7 +202,7 @@ func (b *body) time(version int) int64 {
 	return nanos(int64(high)<<32|int64(low), int64(int32(b.word())))
 }
 
-// nanos is a time; those before 1970 and after 2200 are nonsense and become 0.
+// nanos returns a time; times before 1970 and after 2200 are invalid and become 0.
 func nanos(sec, nsec int64) int64 {
 	if sec < 0 || sec > 7258118400 || nsec < 0 || nsec >= second {
 		return 0

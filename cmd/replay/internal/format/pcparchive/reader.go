@@ -12,10 +12,10 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// What is believed of an archive: many times what any has.
+// The limits on what is read from an archive: many times what any real one has.
 const (
 	maxDescs     = 1 << 16  // names of metrics, of which each may have several
-	maxName      = 1 << 10  // bytes of one
+	maxName      = 1 << 10  // bytes of a name
 	maxTexts     = 64 << 20 // bytes of all help
 	maxInstances = 1 << 19  // of all instance domains at a time
 	maxRosters   = 1 << 16
@@ -28,9 +28,9 @@ type Reader struct {
 	// Descs are the metrics by PMID, Texts their help.
 	Descs map[uint32]*Desc
 	Texts map[uint32]*Text
-	// Said are the labels of the host, of domains and of metrics as they were said first.
+	// Said are the first labels of the host, of domains and of metrics.
 	Said map[LabelKey][]LabelSet
-	// InDoms and Labels are as they were at the time of the record that Next gave last.
+	// InDoms and Labels are those at the time of the last record that Next returned.
 	InDoms map[uint32]*InDom
 	Labels map[LabelKey][]LabelSet
 	// Notes say what could not be read.
@@ -38,7 +38,7 @@ type Reader struct {
 
 	meta    string
 	volumes []string
-	changes *frames // of the metadata, for what has a time
+	changes *frames // the metadata records that have a time
 	ahead   *change
 	volume  *frames
 	number  int
@@ -48,7 +48,7 @@ type Reader struct {
 	kept    int
 }
 
-// Text is the help of a metric: a line, and the rest.
+// Text is the help of a metric: a line, and the full text.
 type Text struct{ Line, Help string }
 
 // An InDom is an instance domain at a time. Changed grows with every change.
@@ -57,13 +57,13 @@ type InDom struct {
 	Changed int
 }
 
-// LabelKey is what labels belong to.
+// LabelKey is the thing that labels belong to.
 type LabelKey struct {
 	Kind  int
 	Ident uint32
 }
 
-// Open opens the archive of that name, or the one that a file is a part of.
+// Open opens the archive with that name, or the one that a file is a part of.
 func Open(base string) (*Reader, error) {
 	r := &Reader{
 		Descs: make(map[uint32]*Desc), Texts: make(map[uint32]*Text), Said: make(map[LabelKey][]LabelSet),
@@ -96,7 +96,7 @@ func (r *Reader) Close() {
 	}
 }
 
-// Base is the name of the archive that a name means: its own, or that of one of its parts.
+// Base returns the name of the archive for its own name, or for that of one of its parts.
 func Base(name string) string {
 	rest, _ := cutCompression(name)
 	ext := filepath.Ext(rest)
@@ -149,7 +149,7 @@ func (r *Reader) find(name string) (string, error) {
 	return base, nil
 }
 
-// describe reads what of the metadata has no time: what metrics are, and their help.
+// describe reads the metadata without a time: the descriptions of metrics, and their help.
 func (r *Reader) describe() error {
 	f, err := openFrames(r.meta)
 	if err != nil {
@@ -200,7 +200,7 @@ func (r *Reader) describe() error {
 	}
 }
 
-// says reports whether a record of labels is the first of the host, a domain or a metric.
+// says reports whether a record of labels is the first for the host, a domain or a metric.
 func (r *Reader) says(in *body) bool {
 	at := *in
 	key := LabelKey{int(int32(at.word())), at.word()}
@@ -275,7 +275,7 @@ func parseDesc(in *body) (*Desc, bool) {
 	return d, !in.short && len(d.Names) > 0
 }
 
-// A change is what the metadata says of a time.
+// A change is a metadata record with a time.
 type change struct {
 	when   int64
 	kind   uint32
@@ -285,7 +285,7 @@ type change struct {
 	sets   []LabelSet
 }
 
-// upTo takes over what the metadata says up to a time.
+// upTo applies the metadata up to a time.
 func (r *Reader) upTo(when int64) {
 	for {
 		if r.ahead == nil && !r.look() {
@@ -336,7 +336,7 @@ func (c *change) indoms(in *body) {
 	ids, offs := in.take(4*n), in.take(4*n)
 	c.list = make([]Instance, n)
 	id, off := body{b: ids}, body{b: offs}
-	budget := 4 * len(in.b) // names may be shared, and so come to more than there is
+	budget := 4 * len(in.b) // names may be shared, so they can be longer together than the record
 	for i := range c.list {
 		c.list[i].ID = id.word()
 		at := off.word()

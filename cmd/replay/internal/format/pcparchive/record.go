@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// A Record is what was read at one time. One without sets is a mark: nothing is known
-// between what comes before and what comes after.
+// A Record is what was read at one time. A record without sets is a mark: nothing is known
+// between the records before and after it.
 type Record struct {
 	Time int64
 	Sets []ReadSet
@@ -17,8 +17,8 @@ type Record struct {
 	Damaged int
 }
 
-// A ReadSet is the values of a metric in a record: one for each of Instances, in
-// Values, or an error. Values and instances go with the next record.
+// A ReadSet is the values of a metric in a record, one for each of Instances, or an error.
+// Values and Instances are valid until the next record.
 type ReadSet struct {
 	PMID      uint32
 	Err       int32
@@ -29,10 +29,10 @@ type ReadSet struct {
 	Skipped int
 }
 
-// maxKept is how many values there is room for that is used again.
+// maxKept is how many values the reused memory may hold.
 const maxKept = 1 << 22
 
-// Next is the next record, valid until the one after it; io.EOF says that there is none.
+// Next returns the next record, valid until the following one; io.EOF at the end.
 func (r *Reader) Next() (*Record, error) {
 	for {
 		if r.volume == nil {
@@ -64,7 +64,7 @@ func (r *Reader) Next() (*Record, error) {
 	}
 }
 
-// openVolume opens a part that holds values. One that is of another archive is left out.
+// openVolume opens a part that holds values. It skips a part of another archive.
 func (r *Reader) openVolume(path string) error {
 	f, err := openFrames(path)
 	if err != nil {
@@ -87,13 +87,13 @@ func (r *Reader) openVolume(path string) error {
 	return nil
 }
 
-// parse reads a record; false says that it is none.
+// parse reads a record; it returns false for an invalid one.
 func (r *Reader) parse(b []byte) bool {
 	in := body{b: b}
 	rec := &r.record
 	rec.Time, rec.Damaged = in.time(r.Label.Version), 0
 	n := in.count(8)
-	if in.short || rec.Time == 0 || n > maxDescs { // a metric is in a record once
+	if in.short || rec.Time == 0 || n > maxDescs { // a metric is in a record only once
 		return false
 	}
 	if r.kept > maxKept {
@@ -130,14 +130,14 @@ func (r *Reader) parse(b []byte) bool {
 	return !in.short
 }
 
-// empty leaves a set without values.
+// empty makes a set have no values.
 func (s *ReadSet) empty() {
 	s.Skipped, s.Instances = 0, s.Instances[:0]
 	s.Values.Bits, s.Values.Words, s.Values.Miss = s.Values.Bits[:0], s.Values.Words[:0], nil
 }
 
-// A valueParser reads values of a record. Several may share a block, so what strings
-// come to is bounded apart.
+// A valueParser reads values of a record. Several values may share a block, so the total of the
+// strings has its own bound.
 type valueParser struct {
 	whole  []byte
 	budget int

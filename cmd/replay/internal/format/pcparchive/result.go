@@ -8,9 +8,8 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// A Set is the values that one metric had at a time: one for each of Instances, in
-// Values. Those that are absent are left out; where all are, their reason stands for
-// them.
+// A Set is the values that one metric had at a time, one for each of Instances. Absent values
+// are left out; if all are absent, their reason is written in their place.
 type Set struct {
 	PMID      uint32
 	Type      pcp.Type
@@ -18,10 +17,10 @@ type Set struct {
 	Values    *metric.Column
 }
 
-// singular are the instances of a metric that has none.
+// singular are the instances of a metric without an instance domain.
 var singular = []uint32{pcp.Null}
 
-// Singular is the list of instances of a metric without an instance domain.
+// Singular returns the list of instances of a metric without an instance domain.
 func Singular() []uint32 { return singular }
 
 const (
@@ -30,8 +29,8 @@ const (
 	byPointer  = 1
 )
 
-// Result writes what was read at one time, which is not before that of the result
-// before. No metric may be in it twice.
+// Result writes what was read at one time, which must not be before that of the last result. A
+// metric may be in it only once.
 func (w *Writer) Result(when int64, sets []Set) error {
 	need := resultHead + 4
 	for i := range sets {
@@ -54,7 +53,7 @@ func (w *Writer) Result(when int64, sets []Set) error {
 	return w.wrote(n)
 }
 
-// Mark says that nothing is known between what came before and what comes.
+// Mark writes that nothing is known between the records before and after it.
 func (w *Writer) Mark(when int64) error {
 	if err := w.room(when, resultHead+4); err != nil {
 		return err
@@ -72,8 +71,7 @@ func (w *Writer) wrote(n int) error {
 	return nil
 }
 
-// room makes sure that a record can come, at that time and of at most that size, and
-// keeps the index.
+// room prepares for a record at that time and of at most that size, and updates the index.
 func (w *Writer) room(when int64, need int) error {
 	if w.any && when < w.last {
 		return fmt.Errorf("a record of %d comes after one of %d: PCP's archives do not go back in time", when, w.last)
@@ -98,7 +96,7 @@ func (w *Writer) room(when int64, need int) error {
 	return nil
 }
 
-// point makes an entry of the index: what is of that time or later stands behind here.
+// point adds an index entry: records from here on are of that time or later.
 func (w *Writer) point(when int64) error {
 	if !w.any {
 		when = w.opt.Label.Start
@@ -116,7 +114,7 @@ func (w *Writer) point(when int64) error {
 	return nil
 }
 
-// grow makes b longer by n bytes, whatever they are.
+// grow returns b longer by n bytes with any contents.
 func grow(b []byte, n int) []byte {
 	if cap(b)-len(b) >= n {
 		return b[:len(b)+n]
@@ -166,7 +164,7 @@ func present(s *Set) int {
 	return n
 }
 
-// An encoder fills a record: sets from the front, and blocks from behind all sets.
+// An encoder fills a record: with sets from the front, and with blocks after all sets.
 type encoder struct {
 	b          []byte
 	set, block int
@@ -207,7 +205,7 @@ func (e *encoder) one(s *Set) {
 	}
 }
 
-// wide writes values of 64 bits, all of which are there. Nearly all values are such.
+// wide writes 64-bit values without absent ones. Nearly all values are such.
 func (e *encoder) wide(out []byte, ids []uint32, bits []uint64, head uint32) {
 	bits = bits[:len(ids)]
 	at := e.block
@@ -223,7 +221,7 @@ func (e *encoder) wide(out []byte, ids []uint32, bits []uint64, head uint32) {
 	e.block = at + 12*len(ids)
 }
 
-// point writes an instance and where its block is.
+// point writes an instance and the position of its block.
 func (e *encoder) point(out []byte, id uint32) {
 	binary.BigEndian.PutUint64(out, uint64(id)<<32|uint64(e.block+8)/4)
 }

@@ -14,26 +14,26 @@ import (
 	"tachograph/store/disk"
 )
 
-// Options are what an archive is to be like.
+// Options say how an archive is written.
 type Options struct {
-	Label Label // Version is 3, whatever it says
-	// VolumeSize is what a volume holds at most, but for one record that is larger;
-	// 0 means a little less than 2 GiB, which every program can read.
+	Label Label // Version is always 3, whatever it says
+	// VolumeSize is the most that a volume holds, unless a single record is larger; 0 means a
+	// little less than 2 GiB, which every program can read.
 	VolumeSize int64
-	// Force replaces an archive of that name.
+	// Force replaces an existing archive.
 	Force bool
 }
 
 const (
 	volumeSize = 2e9
 	flushAt    = 512 << 10
-	// indexEvery is how many bytes of values there are between two entries of the index.
+	// indexEvery is how many bytes of values are between two entries of the index.
 	indexEvery = 256 << 10
 )
 
-// A Writer writes an archive. Its files have their names when it is finished.
+// A Writer writes an archive. Its files get their names when it is finished.
 type Writer struct {
-	base    string // what the names are to begin with
+	base    string // the beginning of the final names
 	opt     Options
 	meta    *part
 	index   *part
@@ -42,7 +42,7 @@ type Writer struct {
 	parts   []*part
 	last    int64 // the time of the last record
 	any     bool
-	indexAt int64 // where the index points to last
+	indexAt int64 // where the last index entry points
 	bytes   int64
 }
 
@@ -71,7 +71,7 @@ func (p *part) wrote(n int) error {
 	return p.err
 }
 
-// Create begins an archive whose files are base.meta, base.index and base.0 and on.
+// Create begins an archive with the files base.meta, base.index, base.0 and following.
 func Create(base string, opt Options) (*Writer, error) {
 	if opt.VolumeSize <= 0 {
 		opt.VolumeSize = volumeSize
@@ -97,7 +97,7 @@ func Create(base string, opt Options) (*Writer, error) {
 	return w, nil
 }
 
-// Parts are the files that the archive of that name consists of, as far as there are any.
+// Parts returns the existing files of the archive with that name.
 func Parts(base string) []string {
 	dir, name := filepath.Split(base)
 	if dir == "" {
@@ -126,7 +126,7 @@ func volumeNumber(s string) (int, bool) {
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == s
 }
 
-// scratch is what a part is called until the archive is whole.
+// scratch returns the name of a part until the archive is complete.
 func (w *Writer) scratch(suffix string) string {
 	return disk.Scratch(w.base) + ".tmp." + suffix
 }
@@ -142,7 +142,7 @@ func (w *Writer) open(suffix string, volume int32) (*part, error) {
 	return p, p.wrote(labelSize3)
 }
 
-// wrong says what could not be written, without the name that was only for a while.
+// wrong returns an error with the archive's name instead of the temporary one.
 func (w *Writer) wrong(err error) error {
 	return fmt.Errorf("cannot write %s: %w", w.base, cli.Cause(err))
 }
@@ -162,7 +162,7 @@ func appendLabel(b []byte, l *Label, volume int32) []byte {
 	return binary.BigEndian.AppendUint32(b, labelSize3)
 }
 
-// begin appends the head of a record of the metadata and returns where it begins.
+// begin appends the head of a metadata record and returns where the record begins.
 func (w *Writer) begin(kind uint32) int {
 	at := len(w.meta.buf)
 	w.meta.buf = binary.BigEndian.AppendUint32(w.meta.buf, 0)
@@ -172,7 +172,7 @@ func (w *Writer) begin(kind uint32) int {
 
 func (w *Writer) word(v uint32) { w.meta.buf = binary.BigEndian.AppendUint32(w.meta.buf, v) }
 
-// end completes the record that begins at that place.
+// end completes the record that begins at at.
 func (w *Writer) end(at int) error {
 	n := len(w.meta.buf) + 4 - at
 	w.word(uint32(n))
@@ -183,7 +183,7 @@ func (w *Writer) end(at int) error {
 	return nil
 }
 
-// Desc says what a metric is, before its first values and once.
+// Desc writes the description of a metric, once and before its first values.
 func (w *Writer) Desc(d *Desc) error {
 	at := w.begin(typeDesc)
 	for _, v := range []uint32{d.PMID, uint32(d.Type), d.InDom, uint32(d.Semantics), d.Units, uint32(len(d.Names))} {
@@ -196,7 +196,7 @@ func (w *Writer) Desc(d *Desc) error {
 	return w.end(at)
 }
 
-// Text gives the help of a metric: a line, and what there is besides.
+// Text writes the help of a metric: a line, and the full text.
 func (w *Writer) Text(pmid uint32, line, help string) error {
 	if err := w.text(textLine|textPMID, pmid, line); err != nil {
 		return err
@@ -215,9 +215,9 @@ func (w *Writer) text(kind, ident uint32, text string) error {
 	return w.end(at)
 }
 
-// InDom says which instances a domain has from a time on: all of them, in the order
-// of their numbers, or, if it is a delta, those that came and those that are gone. One
-// that is called otherwise from now on needs all.
+// InDom writes the instances of a domain from a time on: all of them, in the order of their
+// numbers, or, if delta, those that came and those that have gone. If an instance gets another
+// name, all must be written.
 func (w *Writer) InDom(when int64, indom uint32, list []Instance, delta bool) error {
 	kind := uint32(typeIndom3)
 	if delta {
@@ -247,8 +247,7 @@ func (w *Writer) InDom(when int64, indom uint32, list []Instance, delta bool) er
 	return w.end(at)
 }
 
-// Labels says what the labels of a thing are from a time on: kind is what it is, ident
-// its number.
+// Labels writes the labels of a thing from a time on: kind is its kind, ident its number.
 func (w *Writer) Labels(when int64, kind int, ident uint32, sets []LabelSet) error {
 	at := w.begin(typeLabels3)
 	w.meta.buf = appendTime(w.meta.buf, when)
@@ -289,7 +288,7 @@ func (w *Writer) Finish() (bytes int64, err error) {
 			}
 		}
 	}
-	// The index, without which the archive is not looked for, comes last.
+	// The index comes last, because programs look for the archive only if it exists.
 	for _, p := range append(w.parts[2:], w.parts[0], w.parts[1]) {
 		if err := os.Rename(w.scratch(p.suffix), w.base+"."+p.suffix); err != nil {
 			return 0, w.wrong(err)
@@ -302,7 +301,7 @@ func (w *Writer) Finish() (bytes int64, err error) {
 	return w.bytes, nil
 }
 
-// Abort leaves nothing of what was written. After Finish it does nothing.
+// Abort removes everything that was written. After Finish it does nothing.
 func (w *Writer) Abort() {
 	for _, p := range w.parts {
 		_ = p.f.Close()

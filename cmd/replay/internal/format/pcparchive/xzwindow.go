@@ -8,14 +8,14 @@ import (
 	"io"
 )
 
-// An xz file says in the head of each block how far unpacking looks back there, 4 GB at
-// most, and package xz takes as much memory. The heads are not found without unpacking what
-// is before them; but each begins at a multiple of four bytes and has a checksum, so that
-// whatever may be one can be looked at.
+// The head of each block in an xz file says how far decompression looks back in it, at most 4
+// GB, and package xz takes that much memory. The heads cannot be found without decompressing
+// what is before them; but each begins at a multiple of four bytes and has a checksum, so every
+// possible head can be checked.
 
 const longestBlockHead = 1024
 
-// checkWindows refuses a file of xz with a block that looks back further than maxWindow.
+// checkWindows refuses an xz file with a block that looks back further than maxWindow.
 func checkWindows(in io.Reader) error {
 	r := bufio.NewReaderSize(in, 1<<16)
 	for {
@@ -35,15 +35,15 @@ func checkWindows(in io.Reader) error {
 	}
 }
 
-// windowOf is how far unpacking looks back in the block whose head b begins with; 0 if it is
-// none.
+// windowOf returns how far decompression looks back in the block whose head b begins with; 0 if
+// b is not a head.
 func windowOf(b []byte) int64 {
 	size := (int(b[0]) + 1) * 4
-	if b[0] == 0 || size > len(b) || b[1]&0x3f != 0 { // one filter: there is no other one with LZMA2 that package xz knows
+	if b[0] == 0 || size > len(b) || b[1]&0x3f != 0 { // one filter: package xz knows no other than LZMA2
 		return 0
 	}
 	at := 2
-	for _, there := range []bool{b[1]&0x40 != 0, b[1]&0x80 != 0} { // how long it is, packed and unpacked
+	for _, there := range []bool{b[1]&0x40 != 0, b[1]&0x80 != 0} { // the compressed and the decompressed length
 		if there {
 			_, n := binary.Uvarint(b[at : size-4])
 			if n <= 0 {

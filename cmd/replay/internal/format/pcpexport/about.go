@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// about is what is known of an instance or an event, as JSON.
+// about is what is known about an instance or an event, as JSON.
 type about struct {
 	Key    string      `json:"key,omitempty"`
 	Name   string      `json:"name,omitempty"`
@@ -19,7 +19,7 @@ type about struct {
 	Labels [][2]string `json:"labels,omitempty"`
 }
 
-// quoted is what a text begins with that JSON could not hold as it is.
+// quoted begins a text that JSON could not hold unchanged.
 const quoted = "\x01"
 
 func text(s string) string {
@@ -45,7 +45,7 @@ func (a *about) labels(list []metric.Label) {
 }
 
 func (a *about) String() string {
-	b, _ := json.Marshal(a) // of strings and numbers it never fails
+	b, _ := json.Marshal(a) // strings and numbers can always be encoded
 	return string(b)
 }
 
@@ -63,7 +63,7 @@ func aboutInstance(in *metric.Instance) string {
 	return a.String()
 }
 
-// InstanceFrom makes of what is known of an instance the instance.
+// InstanceFrom returns the instance from the JSON about it.
 func InstanceFrom(s string) (*metric.Instance, error) {
 	var a about
 	if err := json.Unmarshal([]byte(s), &a); err != nil {
@@ -78,7 +78,7 @@ func aboutEvent(e *metric.Event) string {
 	return a.String()
 }
 
-// EventFrom makes of what is known of an event the event.
+// EventFrom returns the event from the JSON about it.
 func EventFrom(kind, words, s string) (metric.Event, error) {
 	e := metric.Event{Kind: metric.EventKind(kind), Text: words}
 	var a about

@@ -9,15 +9,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// PCP knows of one error for all values of a metric, and nothing of values that are absent
-// beside others. Why they are says a metric of ours: where that changes, for each metric
-// what holds from then on.
+// PCP has one error for all values of a metric, but cannot say that single values are absent. A
+// metric of ours has the reasons: whenever they change, for each metric those that hold from
+// then on.
 
 // absences are metrics whose values are absent for the same reasons.
 type absences struct {
 	Metrics []string `json:"metrics"`
 	Why     []why    `json:"why,omitempty"`
-	// Only are instances that are there and have no value at all in this record.
+	// Only are instances that exist but have no value at all in this record.
 	Only []uint32 `json:"only,omitempty"`
 }
 
@@ -28,7 +28,7 @@ type why struct {
 	Instances []uint32 `json:"instances"`
 }
 
-// absent notes why values of a plan's metrics are absent, where that has changed.
+// absent adds the reasons for absent values of a plan's metrics, if they have changed.
 func (p *plan) absent(list []absences, b *metric.Block, ids []uint32) []absences {
 	if only := bare(b, ids); len(only) > 0 {
 		list = append(list, absences{Metrics: []string{p.metrics[0].Name}, Only: only})
@@ -38,7 +38,7 @@ func (p *plan) absent(list []absences, b *metric.Block, ids []uint32) []absences
 		p.missing = make([][]uint32, len(p.metrics))
 	}
 	first := len(list)
-	var as [][]metric.Reason // of each of list from first on
+	var as [][]metric.Reason // the reasons of each element of list from first on
 	for i, m := range p.metrics {
 		miss := b.Cols[i].Miss
 		if !slices.ContainsFunc(miss, func(r metric.Reason) bool { return r != metric.Present }) ||
@@ -58,7 +58,7 @@ func (p *plan) absent(list []absences, b *metric.Block, ids []uint32) []absences
 	return list
 }
 
-// bare are the instances of a block without any value.
+// bare returns the instances of a block without any value.
 func bare(b *metric.Block, ids []uint32) (list []uint32) {
 	for i := range b.Cols {
 		if b.Cols[i].Miss == nil {
@@ -94,15 +94,15 @@ func reasons(miss []metric.Reason, ids []uint32) []why {
 	return list
 }
 
-// absences is the set that says why.
+// absences returns the set with the reasons.
 func (e *exporter) absences(list []absences) pcparchive.Set {
-	b, _ := json.Marshal(list) // of strings and numbers it never fails
+	b, _ := json.Marshal(list) // strings and numbers can always be encoded
 	return single(e.absent, metric.Column{Bits: []uint64{0}, Words: []string{string(b)}})
 }
 
-// Absences takes apart what an export says of absent values: fn is told the reason for
-// each metric and instance, and begin that a metric's come anew; only is told of
-// instances that are there without any value of the group that a metric is in.
+// Absences parses an export's reasons for absent values. begin is called before the new reasons
+// of a metric, fn with the reason for each metric and instance, and only with instances that
+// have no value at all in the group of a metric.
 func Absences(s string, begin func(metric string), fn func(metric string, instance uint32, why metric.Reason), only func(metric string, instances []uint32)) error {
 	var list []absences
 	if err := json.Unmarshal([]byte(s), &list); err != nil {
@@ -136,5 +136,5 @@ var tickAbsent = metric.Desc{Name: TickAbsent, PMID: reserved(6), Type: metric.S
 	Help:     "Why values are absent, as JSON",
 	LongHelp: "It is there where that changes, and says of each metric that it names what holds from then on."}
 
-// TickAbsent is the metric that says why values are absent.
+// TickAbsent is the metric with the reasons for absent values.
 const TickAbsent = "tachograph.tick.absent"

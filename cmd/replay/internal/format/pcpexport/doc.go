@@ -1,15 +1,14 @@
-// Package pcpexport writes recordings as archives of Performance Co-Pilot, so that
-// its tools answer from them what replay does.
+// Package pcpexport writes recordings as archives of Performance Co-Pilot, so that PCP's tools
+// give the same answers from them as replay.
 //
-// Metrics keep PCP's numbers where they have some, and get one from their name where
-// they have none. What was read at one time is one record; a mark stands wherever no
-// rate may be taken across. Instances of processes are called as PCP calls them and
-// have their pid for a number; a pid that is used again gets another number.
+// Metrics keep their PCP numbers if they have some, and get one from their name otherwise. What
+// was read at one time is one record; a mark is written wherever no rate may be computed across.
+// Instances of processes have the names that PCP gives them and their PID as number; a PID that
+// is used again gets another number.
 //
-// What PCP has no place for travels in metrics of ours below tachograph: when on the
-// clocks that sleep does and does not stop a record was read, what happened, and what
-// an instance's key and labels are. Whoever imports such an archive has what was
-// exported.
+// What PCP has no place for is written in metrics of ours below tachograph: when a record was
+// read on the clocks that do and do not count sleep, events, and the keys and labels of
+// instances. An import of such an archive restores what was exported.
 package pcpexport
 
 import (
@@ -49,7 +48,7 @@ var (
 		Help: "What else is known of what happened, as JSON: exactly when, to what, labels"}
 )
 
-// aboutDesc is the metric that says who the instances of a domain are.
+// aboutDesc returns the metric that describes the instances of a domain.
 func aboutDesc(indom string) *metric.Desc {
 	_, _, item := pcp.NumberOf(indom).Parts()
 	return &metric.Desc{

@@ -10,7 +10,7 @@ import (
 	"tachograph/store/archive"
 )
 
-// hostLabels say which machine it is, and since when it runs.
+// hostLabels returns labels with the machine and its boot.
 func hostLabels(in *archive.Info) []metric.Label {
 	return pcp.HostLabels(&in.Host,
 		metric.Label{Name: pcp.SaysBoot, Value: in.BootID}, metric.Label{Name: pcp.SaysZone, Value: in.TimeZone},
@@ -30,7 +30,7 @@ func intervals(iv metric.Intervals) string {
 	return strings.Join(list, " ")
 }
 
-// Intervals is what intervals wrote.
+// Intervals parses the output of intervals.
 func Intervals(s string) (iv metric.Intervals) {
 	for _, word := range strings.Fields(s) {
 		name, every, _ := strings.Cut(word, "=")

@@ -13,25 +13,25 @@ import (
 	"tachograph/store/query"
 )
 
-// A roster is the instances of one of PCP's domains at a time: those that any group of
-// metrics has which was read last.
+// A roster holds the present instances of one PCP domain: those in the last block of any group
+// of metrics.
 type roster struct {
 	indom   uint32
 	members map[uint32]*member
 	names   map[string]uint32
 	came    []uint32
 	gone    []uint32
-	renamed bool // then all are to be said
+	renamed bool // then all must be written
 	written bool
 
 	perBoot bool
 	fresh   int // bytes of labels that are not written yet
-	whole   int // bytes of labels as they were written last
+	whole   int // bytes of labels at the last write
 }
 
 type member struct {
 	name   string
-	groups int // that have it
+	groups int // how many groups have it
 	json   string
 	refs   []pcp.LabelRef
 }
@@ -78,7 +78,7 @@ func (r *roster) label(m *member, in *metric.Instance) {
 	r.fresh += len(m.json)
 }
 
-// changed notes that an instance is called otherwise, or has other labels.
+// changed notes that an instance has another name, or other labels.
 func (r *roster) changed(id uint32, in *metric.Instance) {
 	m := r.members[id]
 	was := m.name
@@ -88,7 +88,7 @@ func (r *roster) changed(id uint32, in *metric.Instance) {
 	r.label(m, in)
 }
 
-// leave notes that a group has an instance no more.
+// leave notes that a group no longer has an instance.
 func (r *roster) leave(id uint32) {
 	m := r.members[id]
 	if m.groups--; m.groups == 0 {
@@ -100,7 +100,7 @@ func (r *roster) leave(id uint32) {
 	}
 }
 
-// write says what has changed, from a time on.
+// write writes what has changed, from a time on.
 func (r *roster) write(w *pcparchive.Writer, when int64) error {
 	if len(r.came) == 0 && len(r.gone) == 0 && !r.renamed {
 		return r.writeLabels(w, when, false)
@@ -118,7 +118,8 @@ func (r *roster) write(w *pcparchive.Writer, when int64) error {
 		}
 		for _, id := range r.gone {
 			list = append(list, pcparchive.Instance{ID: id, Gone: true})
-			// One that came and went may be called otherwise now, which a delta cannot say.
+			// If an instance came and went it may have another name now, which a delta cannot
+			// express.
 			delta = delta && !seen[id]
 			seen[id] = true
 		}
@@ -137,9 +138,9 @@ func (r *roster) write(w *pcparchive.Writer, when int64) error {
 	return r.writeLabels(w, when, false)
 }
 
-// writeLabels says what labels the instances have. A record of labels holds those of
-// all, and takes the place of the one before: of processes, which come and go, it is
-// written when about a third of it is new, and at the end.
+// writeLabels writes the labels of the instances. A record of labels holds those of all, and
+// replaces the one before. For processes, which come and go, it is written when about a third of
+// it is new, and at the end.
 func (r *roster) writeLabels(w *pcparchive.Writer, when int64, end bool) error {
 	if r.fresh == 0 || (r.perBoot || r.whole > 1<<16) && !end && r.fresh < r.whole/3 {
 		return nil
@@ -159,7 +160,7 @@ func (r *roster) writeLabels(w *pcparchive.Writer, when int64, end bool) error {
 	return w.Labels(when, pcp.LabelInstances, r.indom, sets)
 }
 
-// numbers give the instances of a domain their numbers.
+// numbers gives the instances of a domain their numbers.
 type numbers struct {
 	indom string
 	keys  map[string]*number
@@ -169,7 +170,7 @@ type numbers struct {
 
 type number struct {
 	id     uint32
-	groups int // that have the instance
+	groups int // how many groups have the instance
 }
 
 type pidUse struct {
@@ -181,14 +182,14 @@ func newNumbers(indom string) *numbers {
 	return &numbers{indom: indom, keys: make(map[string]*number), pids: make(map[uint32]pidUse), given: pcp.NewNumbers(indom)}
 }
 
-// pidBits are those of a number that are the pid; above them stands how many processes
-// have had it before.
+// pidBits is how many bits of a number are the PID; above them is how many processes had it
+// before.
 const pidBits = 22
 
 var errPids = errors.New("a process id was used more often than PCP has numbers for processes: export a shorter window")
 
-// of is the number of an instance that a group has from now on. Those of processes are
-// their pid, if it is the first process that has it.
+// of returns the number of an instance that a group has from now on. The number of a process is
+// its PID, if it is the first process with it.
 func (n *numbers) of(boot string, in *metric.Instance) (uint32, error) {
 	key := in.Key
 	if metric.PerBoot(n.indom) {
@@ -214,8 +215,8 @@ func (n *numbers) of(boot string, in *metric.Instance) (uint32, error) {
 	return m.id, nil
 }
 
-// leave notes that a group has an instance no more. Those that end with their boot do
-// not come back.
+// leave notes that a group no longer has an instance. Instances that end with their boot do not
+// come back.
 func (n *numbers) leave(boot string, in *metric.Instance) {
 	key := boot + "\x00" + in.Key
 	if m := n.keys[key]; m != nil && metric.PerBoot(n.indom) {

@@ -10,18 +10,18 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// A plan is how the blocks of a group are written.
+// A plan says how the blocks of a group are written.
 type plan struct {
 	group    *metric.Group
 	metrics  []*pcp.Metric
 	rosters  []*roster
 	about    *pcp.Metric
 	numbers  *numbers
-	rows     []*metric.Instance // as they were in the block before
+	rows     []*metric.Instance // those of the last block
 	revs     []uint32
 	ids      []uint32
 	boot     string
-	misses   [][]metric.Reason // of each metric, as it was told last, and of whom
+	misses   [][]metric.Reason // of each metric, as last written, and their instances
 	missing  [][]uint32
 	news     []uint32
 	newTexts []string
@@ -32,18 +32,18 @@ type planKey struct {
 	class metric.Class
 }
 
-// together writes what is of one time: first which instances there are, which is said
-// once for a time, then the records.
+// together writes the steps of one time: first the instances, which are written once for a time,
+// then the records.
 func (e *exporter) together(steps []*step) error {
 	wall, least := max(steps[0].wall, e.first), e.last
 	if other := steps[0].boot != e.wrote; other || e.read && !slices.ContainsFunc(steps, (*step).values) && steps[0].mark {
-		least += 2 // a mark comes between, and no record of two boots has one time
+		least += 2 // a mark comes between, and records of two boots must have different times
 	}
 	if e.any && wall < least {
 		if steps = e.events(steps); len(steps) == 0 {
 			return nil
 		}
-		wall = least // when an event was exactly stands in it
+		wall = least // an event has its exact time in it
 	}
 	e.wrote = steps[0].boot
 	if err := e.start(wall); err != nil {
@@ -86,11 +86,11 @@ func (e *exporter) together(steps []*step) error {
 	return nil
 }
 
-// values reports whether s holds any, and is no event.
+// values reports whether s has values, that is, is not an event.
 func (s *step) values() bool { return s.event == nil }
 
-// events are those of steps that lie before what is written already. Their values are
-// left out.
+// events returns the events among steps that lie before what is already written. The values of
+// the other steps are left out.
 func (e *exporter) events(steps []*step) []*step {
 	var kept []*step
 	for _, s := range steps {
@@ -119,11 +119,11 @@ func (e *exporter) start(wall int64) (err error) {
 	return err
 }
 
-// pid is what the label has for the process that wrote it: the same for the same
-// archive, so that an export of it is the same.
+// pid returns the process ID for the label of the archive: the same for the same archive, so
+// that exporting it again gives the same files.
 func pid(id string) int32 { return int32(uint32(pcp.NumberOf(id)) & 0x3fffff) }
 
-// context says which machine it is, where that has changed.
+// context writes the labels of the machine, if they have changed.
 func (e *exporter) context(wall int64) error {
 	set := labelSet(hostLabels(e.info), pcp.LabelContext, pcp.Null)
 	if set.JSON == e.host {
@@ -137,7 +137,7 @@ func (e *exporter) sortedRosters() []*roster {
 	return slices.SortedFunc(maps.Values(e.rosters), func(a, b *roster) int { return cmp.Compare(a.indom, b.indom) })
 }
 
-// describe says what a metric is, once.
+// describe writes the description of a metric, once.
 func (e *exporter) describe(m *pcp.Metric, group string, wall int64) error {
 	if e.described[m] {
 		return nil
@@ -153,7 +153,7 @@ func (e *exporter) describe(m *pcp.Metric, group string, wall int64) error {
 	return e.w.Labels(wall, pcp.LabelItem, uint32(m.PMID), []pcparchive.LabelSet{labelSet(pcp.MetricLabels(m, group), pcp.LabelItem, pcp.Null)})
 }
 
-// plan is how blocks of a group are written.
+// plan returns how blocks of a group are written.
 func (e *exporter) plan(s *step, g *metric.Group) (*plan, error) {
 	key := planKey{g.Name, s.class}
 	if p := e.plans[key]; p != nil {
@@ -216,7 +216,7 @@ func (e *exporter) attend(s *step, b *metric.Block) error {
 	for i, in := range p.rows {
 		before[in] = i
 	}
-	// Who is gone leaves first: who comes may have the same name.
+	// Instances that have gone leave first, because a new one may have the same name.
 	ids := make([]uint32, len(b.Rows))
 	var came []int
 	for i, in := range b.Rows {
@@ -254,7 +254,7 @@ func (e *exporter) attend(s *step, b *metric.Block) error {
 	return nil
 }
 
-// clear has all instances leave.
+// clear makes all instances leave.
 func (p *plan) clear() {
 	for i, in := range p.rows {
 		p.leave(in, p.ids[i])
@@ -269,7 +269,7 @@ func (p *plan) leave(in *metric.Instance, id uint32) {
 	}
 }
 
-// same reports whether a block has the instances of the one before.
+// same reports whether a block has the instances of the last one.
 func (p *plan) same(s *step, b *metric.Block) bool {
 	if p.boot != s.boot || !slices.Equal(p.rows, b.Rows) {
 		return false
@@ -331,7 +331,7 @@ func (e *exporter) record(s *step, wall int64) error {
 	return e.result(wall, sets)
 }
 
-// fitting is a block with the values that PCP can hold.
+// fitting returns a block with the values that PCP can hold.
 func (p *plan) fitting(b *metric.Block) *metric.Block {
 	of := b
 	for i, m := range p.metrics {
@@ -365,8 +365,8 @@ func single(m *pcp.Metric, c metric.Column) pcparchive.Set {
 	return pcparchive.Set{PMID: uint32(m.PMID), Type: m.Type, Instances: pcparchive.Singular(), Values: &c}
 }
 
-// event writes an event. One that happened before what is written already stands with
-// that; when it was it says itself.
+// event writes an event. If it happened before what is already written, it gets the time of the
+// last record; its exact time is in its JSON.
 func (e *exporter) event(s *step, wall int64) error {
 	for _, m := range e.own[3:] {
 		if err := e.describe(m, "tachograph", wall); err != nil {

@@ -13,7 +13,7 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// rounded is an interval as people choose them.
+// rounded returns an interval rounded to one that people choose.
 func rounded(ns int64) time.Duration {
 	d := time.Duration(ns)
 	for _, to := range []time.Duration{time.Minute, 10 * time.Second, time.Second, 100 * time.Millisecond, 10 * time.Millisecond} {
@@ -24,13 +24,13 @@ func rounded(ns int64) time.Duration {
 	return d
 }
 
-// A described metric is one of ours, and the group that it is in.
+// A described metric is one of ours, with the group that it is in.
 type described struct {
 	*metric.Desc
 	group string
 }
 
-// describe is what a metric of PCP's is here, once for each of its names.
+// describe returns our descriptions of a PCP metric, one for each of its names.
 func (m *importer) describe(r *pcparchive.Reader, d *pcparchive.Desc) []described {
 	typ, ok := d.Type.Metric()
 	if !ok {
@@ -60,7 +60,8 @@ func (m *importer) describe(r *pcparchive.Reader, d *pcparchive.Desc) []describe
 	return list
 }
 
-// restore gives a description back what the labels of an export say of it.
+// restore restores the parts of a description that an export wrote as labels, and returns its
+// group.
 func (m *importer) restore(d *metric.Desc, labels []metric.Label) (group string) {
 	for _, l := range labels {
 		switch l.Name {
@@ -108,7 +109,7 @@ func (m *importer) restore(d *metric.Desc, labels []metric.Label) (group string)
 	return group
 }
 
-// said are the labels of a metric that our own agent answered for, and pmlogger wrote.
+// said returns the labels of a metric that our own agent served and pmlogger wrote.
 func said(r *pcparchive.Reader, pmid uint32) []metric.Label {
 	domain := metric.Instance{Labels: labelled(r.Said[pcparchive.LabelKey{Kind: pcp.LabelDomain, Ident: pmid >> 22}])}
 	if domain.Label("agent") != pcp.Root {
@@ -117,8 +118,8 @@ func said(r *pcparchive.Reader, pmid uint32) []metric.Label {
 	return labelled(r.Said[pcparchive.LabelKey{Kind: pcp.LabelItem, Ident: pmid}])
 }
 
-// open opens an archive. What our own agent answered for has our own names again,
-// wherever that put it among PCP's.
+// open opens an archive. Metrics that our own agent served get our own names back, wherever the
+// agent put them among PCP's names.
 func open(base string) (*pcparchive.Reader, error) {
 	r, err := pcparchive.Open(base)
 	if err != nil {
@@ -134,10 +135,10 @@ func open(base string) (*pcparchive.Reader, error) {
 	return r, nil
 }
 
-// word is what may be a metric's name in a formula.
+// word matches what may be a metric's name in a formula.
 var word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.]*\.[A-Za-z0-9_.]*`)
 
-// computed are the metrics of ours that can be computed from what there is.
+// computed returns the metrics of ours that can be computed from the archive's.
 func (m *importer) computed() []*metric.Desc {
 	return catalog.Select(m.platform, func(d *metric.Desc) bool {
 		if d.Formula == "" || d.Unsupported != "" || m.survey.names[d.Name] {
@@ -174,8 +175,8 @@ func (m *importer) foreign(d *metric.Desc, from *pcparchive.Desc) {
 	d.Source = "PCP " + d.PMID.String()
 }
 
-// indom is what an instance domain of PCP's is called here: as our metrics of the same
-// names have it, else by its number.
+// indom returns our name for a PCP instance domain: that of our metrics with the same names,
+// else its number.
 func (m *importer) indom(id uint32) string {
 	if name, known := m.indoms[id]; known {
 		return name
@@ -183,7 +184,7 @@ func (m *importer) indom(id uint32) string {
 	return pcp.InDomString(id)
 }
 
-// nameIndoms finds out which instance domains are ours, by the metrics that have them.
+// nameIndoms finds which instance domains are ours, by the metrics that have them.
 func (m *importer) nameIndoms(r *pcparchive.Reader) {
 	for _, d := range r.Descs {
 		if d.InDom == pcp.Null || m.indoms[d.InDom] != "" {
@@ -201,7 +202,7 @@ func (m *importer) nameIndoms(r *pcparchive.Reader) {
 	}
 }
 
-// labelled are the labels of the first set.
+// labelled returns the labels of the first set.
 func labelled(sets []pcparchive.LabelSet) []metric.Label {
 	if len(sets) == 0 {
 		return nil
@@ -213,7 +214,7 @@ func labelled(sets []pcparchive.LabelSet) []metric.Label {
 	return list
 }
 
-// host is the machine that archives are of.
+// host returns the machine that archives were recorded on.
 func (s *survey) host(labels []metric.Label) (h metric.Host, boot, zone, recorder string, every metric.Intervals) {
 	h.Name = s.label.Host
 	zone = zoneOf(s.label)
@@ -260,7 +261,7 @@ func (s *survey) host(labels []metric.Label) (h metric.Host, boot, zone, recorde
 	return h, boot, zone, recorder, every
 }
 
-// platform is the one whose metrics they are: PCP has a domain for each kernel.
+// platform returns the platform of the metrics: PCP has a domain for each kernel.
 func (s *survey) platform() catalog.Platform {
 	const linux, darwin = 60, 78
 	if s.system == "Darwin" || s.domains[darwin] && !s.domains[linux] {
@@ -269,7 +270,8 @@ func (s *survey) platform() catalog.Platform {
 	return catalog.Linux
 }
 
-// zoneOf is the zone of a label: the file that describes it, or what POSIX writes.
+// zoneOf returns the zone of a label: from the file that describes it, or from the POSIX
+// notation.
 func zoneOf(l pcparchive.Label) string {
 	if name := strings.TrimPrefix(l.Zone, ":"); name != "" {
 		if _, err := time.LoadLocation(name); err == nil {
@@ -280,7 +282,7 @@ func zoneOf(l pcparchive.Label) string {
 	if _, err := time.LoadLocation(tz); err == nil && tz != "" {
 		return tz
 	}
-	// "CET-1CEST" is an hour before UTC, as people say it.
+	// "CET-1CEST" is UTC+1: POSIX counts the other way round.
 	at := strings.IndexAny(tz, "+-0123456789")
 	if at < 0 {
 		return "UTC"

@@ -15,17 +15,17 @@ import (
 	"tachograph/store/rewrite"
 )
 
-// Options are what an import is to be.
+// Options say how to import.
 type Options struct {
-	// Create begins an archive of a boot. They come in the order of time.
+	// Create begins an archive of a boot. Boots come in the order of time.
 	Create func(rewrite.About) (Writer, error)
-	// Recorder is what made the archives, where they do not say it.
+	// Recorder is the program that made the archives, if they do not name one.
 	Recorder string
-	// Progress is told how many records of how many have been read; nil is not.
+	// Progress, if not nil, is called with how many records of how many have been read.
 	Progress func(done, total int64)
 }
 
-// A Writer takes what an archive is made of: rewrite's.
+// A Writer writes an archive: see package rewrite.
 type Writer interface {
 	Append(*metric.Tick) error
 	Event(*metric.Event) error
@@ -33,19 +33,19 @@ type Writer interface {
 	Abort()
 }
 
-// Report is what came of an import.
+// Report is the result of an import.
 type Report struct {
 	Host     metric.Host
 	From, To int64
-	// Values were taken over, of so many metrics and in so many ticks.
+	// Values were imported, of Metrics metrics, in Ticks ticks.
 	Values, Ticks, Events int64
 	Metrics, Known        int
 	Boots                 int
-	// Notes say what could not be read, Left what there is no place for here.
+	// Notes say what could not be read, Left what has no place in our archives.
 	Notes, Left []string
 }
 
-// An importer makes ticks of records.
+// An importer makes ticks from records.
 type importer struct {
 	ctx      context.Context
 	opt      Options
@@ -62,26 +62,26 @@ type importer struct {
 	people    map[string]*instances
 	rosters   map[uint32]*roster
 	reasons   map[string]map[uint32]metric.Reason // why values of an export are absent
-	bare      map[string][]uint32                 // who has no value in this record
+	bare      map[string][]uint32                 // the instances without a value in this record
 
 	w          Writer
 	boot       string
 	origin     int64
 	last       [metric.NumClasses]int64 // continuous clock of the last tick
 	wall       int64                    // of the last record
-	gap        bool                     // a mark has come
+	gap        bool                     // a mark was read
 	done       int64
 	damaged    int64
 	tick       metric.Tick
 	disorder   int64
 	cells      int // of this record
-	spare      int // absent values that there may still be
+	spare      int // how many more absent values are allowed
 	grouped    int // bytes of all groups
 	instances  int
 	labellings map[uint32]labelling
 }
 
-// Import reads archives of one host and makes archives of them, one for each boot.
+// Import reads archives of one host and makes archives from them, one for each boot.
 func Import(ctx context.Context, opt Options, bases ...string) (*Report, error) {
 	if opt.Progress == nil {
 		opt.Progress = func(int64, int64) {}
@@ -120,7 +120,7 @@ func Import(ctx context.Context, opt Options, bases ...string) (*Report, error) 
 	return &m.report, nil
 }
 
-// left says what there was no place for.
+// left notes what has no place in our archives.
 func (m *importer) left() {
 	var names []string
 	for name := range m.survey.skipped {
@@ -194,8 +194,8 @@ func (m *importer) records() error {
 	}
 }
 
-// enter makes sure that there is an archive of the boot of that time. What lies between
-// two stretches of one boot is a gap.
+// enter makes sure that the archive for the boot at that time is open. Between two stretches of
+// one boot it adds a gap.
 func (m *importer) enter(when int64) error {
 	about := pcparchive.LabelKey{Kind: pcp.LabelContext, Ident: pcp.Null}
 	labels := m.r.Labels[about]
@@ -242,7 +242,7 @@ func (m *importer) enter(when int64) error {
 	return nil
 }
 
-// every is how often the classes of a foreign archive were read.
+// every returns how often the classes of a foreign archive were read.
 func (m *importer) every() metric.Intervals {
 	for _, d := range m.r.Descs {
 		m.descs(d)
@@ -250,12 +250,12 @@ func (m *importer) every() metric.Intervals {
 	return m.classes.every
 }
 
-// stamp is a time on the clocks of its boot. Whether the machine slept is not known.
+// stamp returns a time on the clocks of its boot. Whether the machine slept is not known.
 func (m *importer) stamp(when int64) metric.Stamp {
 	return metric.Stamp{Wall: when, Awake: when - m.origin, Cont: when - m.origin}
 }
 
-// metricKey is what makes a description the same one in the next archive.
+// metricKey identifies a description across archives.
 type metricKey struct {
 	metric.Desc
 	group string
@@ -283,7 +283,7 @@ func (m *importer) descs(d *pcparchive.Desc) []described {
 	return list
 }
 
-// record makes ticks of a record of PCP: one for each class that has values in it.
+// record makes ticks from a record of PCP: one for each class that has values in it.
 func (m *importer) record(rec *pcparchive.Record) error {
 	at := m.stamp(rec.Time)
 	var classes [metric.NumClasses][]*pcparchive.ReadSet
@@ -307,7 +307,7 @@ func (m *importer) record(rec *pcparchive.Record) error {
 	return nil
 }
 
-// ourRecord makes a tick or an event of a record of an export.
+// ourRecord makes a tick or an event from a record of an export.
 func (m *importer) ourRecord(rec *pcparchive.Record) error {
 	class, at := metric.Fast, metric.Stamp{Wall: rec.Time}
 	var event [3]string
@@ -320,7 +320,7 @@ func (m *importer) ourRecord(rec *pcparchive.Record) error {
 			continue
 		}
 		name := set.Desc.Names[0]
-		// What is below tachograph and has a number made of its name was recorded: PCP's own
+		// A metric below tachograph with a number made from its name was recorded: PCP's own
 		// agents have another metric of that name.
 		if !strings.HasPrefix(name, "tachograph.") || set.Desc.PMID>>22 == pcp.Foreign {
 			sets = append(sets, set)
@@ -368,7 +368,7 @@ func (m *importer) ourRecord(rec *pcparchive.Record) error {
 	return m.append(class, at, sets)
 }
 
-// absences takes over why values are absent from here on.
+// absences stores the reasons for absent values from here on.
 func (m *importer) absences(s string) error {
 	return pcpexport.Absences(s,
 		func(name string) { m.reasons[name] = make(map[uint32]metric.Reason) },
@@ -376,7 +376,7 @@ func (m *importer) absences(s string) error {
 		func(name string, ids []uint32) { m.bare[name] = ids })
 }
 
-// append makes a tick of sets.
+// append makes a tick from sets.
 func (m *importer) append(class metric.Class, at metric.Stamp, sets []*pcparchive.ReadSet) error {
 	if at.Cont <= m.last[class] {
 		m.disorder++

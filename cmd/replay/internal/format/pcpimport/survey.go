@@ -12,25 +12,25 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A survey is what is known of archives before they are read for their values.
+// A survey is what is known about archives before their values are read.
 type survey struct {
 	bases   []string
 	label   pcparchive.Label // of the first
 	ours    bool
 	metrics map[uint32]*seen
-	// stretches lie between marks, in the order of time.
+	// stretches are the times between marks, in order.
 	stretches []stretch
 	skipped   map[string]string // metrics without values that can be kept, and why
 	domains   map[uint32]bool
 	names     map[string]bool // of all metrics
-	system    string          // what kernel.uname.sysname says
+	system    string          // the value of kernel.uname.sysname
 	release   string
 	machine   string
 	notes     []string
 	records   int64
 }
 
-// seen is when a metric was read.
+// seen is how often and when a metric was read.
 type seen struct {
 	count       int64
 	first, last int64
@@ -41,30 +41,29 @@ func (s *seen) every() int64 {
 	if s.count < 2 {
 		return 0
 	}
-	// A stretch without values makes the mean longer; what is between two readings at
-	// the least may be much shorter, where one was late.
+	// A stretch without values makes the mean longer. The least time between two readings may be
+	// much shorter, if one of them was late.
 	mean := (s.last - s.first) / (s.count - 1)
 	return max(s.least, min(mean, 2*s.least))
 }
 
-// A stretch is time without a mark.
+// A stretch is a span of time without a mark.
 type stretch struct {
 	from, to int64
-	boot     int64 // when the machine was started; 0 if nothing tells
+	boot     int64 // when the machine was started; 0 if not known
 	id       string
-	origin   int64 // wall clock from which the clocks of the boot count
+	origin   int64 // wall clock at zero of the boot's clocks
 }
 
-// mostStretches is how many stretches are taken for what a logger has made: a mark takes
-// 36 bytes, and each may stand for a boot. mostBoots is how many archives are made of them,
-// one for each boot.
+// mostStretches is how many stretches a real logger's archive may have: a mark takes 36 bytes,
+// and each may be a boot. mostBoots is how many archives are made from them, one for each boot.
 const (
 	mostStretches = 1 << 14
 	mostBoots     = 1000
 )
 
-// sameBoot is how much two estimates of when a machine was started may differ: its clock
-// is set, and the seconds of uptime are rounded.
+// sameBoot is how much two estimates of a boot's time may differ, because clocks are set and
+// uptime is rounded to seconds.
 const sameBoot = int64(90e9)
 
 // look reads archives once.
@@ -178,7 +177,7 @@ func (s *survey) read(base string, each func() error) error {
 	return nil
 }
 
-// whole is seconds as nanoseconds; 0 for what cannot be any.
+// whole returns seconds as nanoseconds; 0 if they are invalid.
 func whole(sec float64) int64 {
 	if !(sec > 0 && sec < 7e9) {
 		return 0
@@ -215,7 +214,7 @@ func (s *survey) note(set *pcparchive.ReadSet, when int64) {
 	m.last = when
 }
 
-// boots finds out which stretches are of one boot.
+// boots finds which stretches belong to the same boot.
 func (s *survey) boots() (n int) {
 	for i := range s.stretches {
 		now := &s.stretches[i]
@@ -230,7 +229,7 @@ func (s *survey) boots() (n int) {
 		n++
 		now.origin = now.boot
 		if now.boot == 0 || now.boot > now.from {
-			// A clock that begins a moment before what it is the clock of.
+			// The boot's clock must begin a moment before its first reading.
 			now.origin = now.from - 1e9
 		}
 		now.id = "pcp-" + strings.TrimSuffix(metric.Stamp{Wall: now.origin}.Time().UTC().Format("20060102T150405Z"), "\n")
@@ -238,7 +237,7 @@ func (s *survey) boots() (n int) {
 	return n
 }
 
-// at is the stretch of a time.
+// at returns the stretch of a time.
 func (s *survey) at(when int64) *stretch {
 	i, _ := slices.BinarySearchFunc(s.stretches, when, func(st stretch, t int64) int {
 		if st.to < t {
@@ -249,8 +248,8 @@ func (s *survey) at(when int64) *stretch {
 	return &s.stretches[min(i, len(s.stretches)-1)]
 }
 
-// classes says how often what is read: the class of metrics that are read every so
-// many nanoseconds. What is read most often is fast.
+// classes finds the class for metrics by their interval in nanoseconds. Those that are read most
+// often are fast.
 type classes struct {
 	fastest int64
 	every   metric.Intervals

@@ -8,7 +8,7 @@ import (
 	"tachograph/store/query"
 )
 
-// line is a counter's track while it is being written.
+// line is the state of a counter's track that is being written.
 type line struct {
 	id    uint64
 	last  value

@@ -1,5 +1,5 @@
-// Package pcptest runs the programs of Performance Co-Pilot for tests: those that tell
-// what an archive holds, and those that record one.
+// Package pcptest runs the programs of Performance Co-Pilot for tests: programs that print the
+// contents of an archive, and programs that record one.
 package pcptest
 
 import (
@@ -18,11 +18,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Run runs one of PCP's programs, which must say nothing on stderr and succeed.
+// Run runs one of PCP's programs, which must succeed and print nothing to stderr.
 func Run(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program, args...)
-	// Programs of PCP that are written in Python need the system's.
+	// PCP's Python programs need the system's Python.
 	cmd.Env = append(os.Environ(), "TZ=UTC", "PATH=/usr/bin:"+os.Getenv("PATH"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -32,7 +32,7 @@ func Run(t testing.TB, program string, args ...string) string {
 	return out.String()
 }
 
-// A Value is one that pmdumplog tells.
+// A Value is a value that pmdumplog prints.
 type Value struct {
 	At       time.Time
 	Metric   string
@@ -41,7 +41,7 @@ type Value struct {
 	Text     string // as printed; without quotes if it is a string
 }
 
-// A Dump is what pmdumplog tells of an archive.
+// A Dump is what pmdumplog prints of an archive.
 type Dump struct {
 	Values []Value
 	Errors int // metrics that had an error instead of values
@@ -52,12 +52,12 @@ type Dump struct {
 var (
 	timeLine  = regexp.MustCompile(`^(?:\w{3} \w{3} [ \d]\d )?(\d\d:\d\d:\d\d\.\d+) +(\d+ metrics?|<mark>)`)
 	valueLine = regexp.MustCompile(`^    \d+\.\d+\.\d+ \(([^)]*)\): ?(.*)$`)
-	// furtherLine is one that is not the middle of a string, which may be a whole script.
+	// furtherLine matches a line that is not inside a string, which may be a whole script.
 	furtherLine = regexp.MustCompile(`^    (?: +(?:inst \[-?\d+ or |value |Error)|end$)`)
 	instText    = regexp.MustCompile(`^inst \[(-?\d+) or (?:"(.*)"|\?\?\?)\] value (.*)$`)
 )
 
-// Values is what pmdumplog tells of the values of an archive that lasts less than a day
+// Values returns what pmdumplog prints of the values of an archive that lasts less than a day
 // and began on day.
 func Values(t testing.TB, base string, day time.Time) *Dump {
 	t.Helper()
@@ -65,7 +65,7 @@ func Values(t testing.TB, base string, day time.Time) *Dump {
 	at, last := time.Time{}, time.Time{}
 	name := ""
 	day = day.UTC().Truncate(24 * time.Hour)
-	text := strings.Builder{} // of the last value, which may be of several lines
+	text := strings.Builder{} // of the last value, which may have several lines
 	for _, line := range append(strings.Split(Run(t, "pmdumplog", base), "\n"), "    end") {
 		m := valueLine.FindStringSubmatch(line)
 		if m == nil && !timeLine.MatchString(line) && !furtherLine.MatchString(line) {
@@ -129,11 +129,11 @@ func unquote(s string) string {
 	return s
 }
 
-// numbered is the name of a process: its number, and what it is called.
+// numbered matches the number at the beginning of a process's name.
 var numbered = regexp.MustCompile(`^(\d{6,}) `)
 
-// Who is an instance by its name, or by its number where the name is a process's: PCP's
-// programs call one that was renamed by its last name throughout, and some not at all.
+// Who identifies an instance by its name, or a process by its number: if it was renamed, PCP's
+// programs print its last name throughout, or none at all.
 func Who(name string) string {
 	if m := numbered.FindStringSubmatch(name); m != nil {
 		return "#" + strings.TrimLeft(m[1], "0")
@@ -141,7 +141,7 @@ func Who(name string) string {
 	return name
 }
 
-// Who is whose value v is.
+// Who identifies the instance of value v.
 func (v *Value) Who() string {
 	if v.Instance == "" && v.ID >= 0 {
 		return "#" + strconv.FormatInt(v.ID, 10)
@@ -149,8 +149,8 @@ func (v *Value) Who() string {
 	return Who(v.Instance)
 }
 
-// Checked fails where pmlogcheck finds anything. Counters that really fall it takes for
-// ones that wrapped; those are not its business here.
+// Checked fails if pmlogcheck finds anything. It ignores counters that really fall, which
+// pmlogcheck takes for wrapped ones.
 func Checked(t testing.TB, base string) {
 	t.Helper()
 	out, err := exec.Command("pmlogcheck", "-w", base).CombinedOutput()
@@ -159,8 +159,8 @@ func Checked(t testing.TB, base string) {
 	}
 }
 
-// Log records this machine with pmcd and pmlogger for a few seconds, by the configuration
-// given, and returns what the archive is called.
+// Log records this machine with pmcd and pmlogger for a few seconds, with the given
+// configuration, and returns the name of the archive.
 func Log(t testing.TB, version int, seconds float64, conf string) string {
 	t.Helper()
 	pmcdtest.Need(t, "pmlogger")
@@ -183,7 +183,7 @@ func Log(t testing.TB, version int, seconds float64, conf string) string {
 	return base
 }
 
-// sampleNames are what the agent called sample has of each type.
+// sampleNames are metrics of the agent called sample, of each type.
 const sampleNames = `root { sample }
 sample {
 	colour 29:0:5
@@ -205,8 +205,8 @@ sample.string { null 29:0:30 hullo 29:0:31 bin 29:0:153 }
 sample.aggregate { hullo 29:0:34 }
 `
 
-// Same reports whether a text that pmdumplog printed is the value, which C prints a
-// little otherwise than Go: 1e+06 for 1000000 only beyond its digits.
+// Same reports whether a text that pmdumplog printed is the value. C prints floats a little
+// differently from Go: 1e+06 for 1000000 only beyond its digits.
 func Same(typ metric.Type, v metric.Value, text string) bool {
 	if !typ.Float() {
 		return v.String() == text
