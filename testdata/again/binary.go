@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A binary is the tests of a package, built.
+// A binary is the built tests of a package.
 type binary struct {
 	pkg, dir, path string
 }
@@ -49,7 +49,7 @@ func compile(o options) (list []binary, clean func(), err error) {
 	return list, clean, nil
 }
 
-// reason is what a command that failed wrote, where it wrote something.
+// reason returns what a failed command wrote to stderr, if anything.
 func reason(err error) error {
 	if exit, ok := err.(*exec.ExitError); ok && len(exit.Stderr) > 0 {
 		return fmt.Errorf("%s", bytes.TrimSpace(exit.Stderr))
@@ -57,8 +57,8 @@ func reason(err error) error {
 	return err
 }
 
-// run runs the tests once in the order of a seed. failed are those that failed; the
-// package itself stands for them where none is named, as at a panic.
+// run runs the tests once, in the order of a seed. failed are the tests that failed, or the
+// package itself if none is named, as after a panic.
 func (b binary) run(o options, seed uint64) (failed []string, output string) {
 	cmd := exec.Command(b.path, "-test.v", "-test.count=1", "-test.paniconexit0", "-test.shuffle="+strconv.FormatUint(seed, 10),
 		"-test.timeout="+o.timeout.String(), "-test.short="+strconv.FormatBool(o.short), "-test.run="+o.run)

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// burnArgument is how this program tells a copy of itself to be one that disturbs.
+// burnArgument makes this program run as a process that disturbs.
 const burnArgument = "-be-in-the-way"
 
-// disturb starts busy loops and, for hog > 0, a process that keeps touching so many
-// bytes. quiet ends them.
+// disturb starts busy loops and, if hog > 0, a process that keeps touching hog bytes. quiet ends
+// them.
 func disturb(loops int, hog int64) (quiet func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -40,8 +40,8 @@ func disturb(loops int, hog int64) (quiet func(), err error) {
 	return quiet, nil
 }
 
-// burn never returns while the program that started it lives: it uses a processor,
-// or touches so many bytes of memory, page by page.
+// burn does not return while its parent process lives: it uses a processor, or touches this many
+// bytes of memory, page by page.
 func burn(bytes string) {
 	n, err := strconv.ParseInt(bytes, 10, 64)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Command again runs the tests of the module over and over beside busy loops and a
-// memory hog, in another order each time, and lists what ever failed, with the
-// seed of that order:
+// Command again runs the tests of the module over and over, beside busy loops and a memory hog,
+// in another order each time. It lists the tests that ever failed, with the seeds of their
+// orders:
 //
 //	go run ./testdata/again -for 2h -busy 8 -hog 2G
 //	go run ./testdata/again -count 5 ./store/...
 //
-// A test that fails once in a hundred runs is found here, and not by whoever
-// submits the next change. With the seed the same order is run again:
+// It finds a test that fails once in a hundred runs before another developer's change does. With
+// the seed the same order is run again:
 //
 //	go test -shuffle=SEED -run PATTERN PACKAGE
 package main
@@ -70,7 +70,7 @@ func main() {
 	}
 }
 
-// again does what the command is for; failed says that a test failed.
+// again runs the tests; failed says that any of them failed.
 func again(o options, stop <-chan os.Signal, w io.Writer) (failed bool, err error) {
 	binaries, clean, err := compile(o)
 	if err != nil {
@@ -97,7 +97,7 @@ func again(o options, stop <-chan os.Signal, w io.Writer) (failed bool, err erro
 	return len(t.failures) > 0, nil
 }
 
-// size is a number of bytes with a letter behind it.
+// size is a number of bytes, written with a letter for its unit.
 type size int64
 
 func (s *size) String() string { return fmt.Sprint(int64(*s)) }

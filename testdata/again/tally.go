@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A failure is a test that failed, how often, and in which orders.
+// A failure is a test that failed, with the seeds of the orders in which it did.
 type failure struct {
 	pkg, test string
 	seeds     []uint64
@@ -30,8 +30,8 @@ type tally struct {
 
 func newTally() *tally { return &tally{failures: make(map[string]*failure)} }
 
-// round runs each package's tests once. A signal on stop ends it after those that
-// are running.
+// round runs each package's tests once. A signal on stop ends it after the tests that are
+// running.
 func (t *tally) round(o options, binaries []binary, seed uint64, stop <-chan os.Signal) {
 	work := make(chan binary)
 	var wg sync.WaitGroup
@@ -81,7 +81,7 @@ func keep(pkg string, seed uint64, output string) string {
 	return name
 }
 
-// packages is of how many packages a test failed.
+// packages returns how many packages a test failed in.
 func (t *tally) packages() int {
 	seen := make(map[string]bool)
 	for _, f := range t.failures {
@@ -90,7 +90,7 @@ func (t *tally) packages() int {
 	return len(seen)
 }
 
-// print writes what failed, the most frequent first.
+// print writes the failures, the most frequent first.
 func (t *tally) print(w io.Writer, o options, took time.Duration) {
 	fmt.Fprintf(w, "%d rounds, %d runs of packages in %s beside %d busy loops and %d MB that are touched: %d tests failed\n",
 		t.rounds, t.runs, took.Round(time.Second), o.busy, int64(o.hog)>>20, len(t.failures))

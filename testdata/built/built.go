@@ -1,9 +1,9 @@
-// Package built gives tests the two programs as users run them, linked once for
-// all packages of a run and kept for the next one.
+// Package built gives tests the two programs as users run them. They are linked once for all
+// packages of a run, and kept for the next run.
 //
-// The go command itself decides whether a program is still that of the sources;
-// then nothing is linked. Tests of several packages ask at the same time: a file
-// lock lets one build while the others wait.
+// The go command itself decides whether a program is up to date with the sources; if so, nothing
+// is linked. Tests of several packages may need a program at the same time: a file lock makes
+// all but one wait.
 package built
 
 import (
@@ -50,8 +50,8 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Package returns the path of the program that a package is, built without cgo.
-// A path that ends in ".test" stands for the tests of the package before it.
+// Package returns the path of the program in a package, built without cgo. A pkg that ends in
+// ".test" means the test binary of the package before it.
 func Package(target Target, pkg string) (string, error) {
 	mu.Lock()
 	key := fmt.Sprint(target, pkg)
@@ -99,7 +99,7 @@ func cutTest(pkg string) (string, bool) {
 	return pkg[:len(pkg)-len(".test")], true
 }
 
-// moduleRoot is the folder with go.mod at or above that of the test.
+// moduleRoot returns the folder with go.mod, at or above that of the test.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -115,8 +115,8 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// folder is where the programs of a module's checkout lie: in the user's cache,
-// among the temporary files where there is none.
+// folder returns where the programs of a checkout are kept: in the user's cache, or among the
+// temporary files if there is none.
 func folder(root string, target Target) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil || os.MkdirAll(cache, 0o755) != nil {
@@ -127,7 +127,8 @@ func folder(root string, target Target) (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// Lock locks a file, made if need be, and waits until no other process has it locked.
+// Lock locks a file, which it creates if necessary, and waits while another process has it
+// locked.
 func Lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // Copy copies a program that a test then runs. Another process writes the copy: while this
-// one has a file open for writing, each child that it starts has it open for a moment, too,
-// and the kernel executes no file that anybody may write to.
+// process has a file open for writing, each child that it starts has it open for a moment, too,
+// and the kernel does not execute a file that is open for writing.
 func Copy(t testing.TB, program, to string) {
 	t.Helper()
 	if out, err := exec.Command("cp", program, to).CombinedOutput(); err != nil {

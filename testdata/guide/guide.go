@@ -1,5 +1,5 @@
-// Package guide reads what the pages for users show: the commands in their examples, for
-// tests that see whether the programs still take them, and print what stands below them.
+// Package guide reads the commands in the examples of the user pages, for tests that the
+// programs still accept them and print the output shown below them.
 package guide
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Pages are the files of the pages, in a tree whose root is at a path.
+// Pages returns the paths of the pages, in a tree with this root.
 func Pages(t testing.TB, root string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -22,8 +22,8 @@ func Pages(t testing.TB, root string) []string {
 	return append(list, filepath.Join(root, "README.md"))
 }
 
-// Examples are the lines in blocks of code of a page that begin with a program's name,
-// behind a prompt, sudo or variables. What follows in a pipe or a list is another line.
+// Examples returns the lines in a page's blocks of code that begin with a program's name, after
+// a prompt, sudo or variables. Each command in a pipe or a list is a line of its own.
 func Examples(text, program string) (lines []string) {
 	code := false
 	for line := range strings.Lines(text) {
@@ -46,9 +46,9 @@ func Examples(text, program string) (lines []string) {
 	return lines
 }
 
-// Check fails where a page shows a command line that the program would refuse: a command,
-// a flag or an argument that it does not have. words are changed as the program does
-// before it reads them.
+// Check fails if a page shows a command line that the program would refuse: a command, a flag or
+// an argument that it does not have. words changes the words of a line as the program does
+// before it parses them.
 func Check(t *testing.T, root, program string, command func() *cobra.Command, words func(*cobra.Command, []string) []string) {
 	n := 0
 	for _, page := range Pages(t, root) {
@@ -81,8 +81,8 @@ func Check(t *testing.T, root, program string, command func() *cobra.Command, wo
 	}
 }
 
-// commands are the words of each command of a line, as a shell takes them, without what
-// it would expand.
+// commands returns the words of each command in a line, as a shell splits them, without those
+// that it would expand.
 func commands(line string) (list [][]string) {
 	var words []string
 	var word strings.Builder

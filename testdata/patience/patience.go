@@ -1,11 +1,10 @@
 // Package patience lets tests wait for a condition, for as long as the machine
 // that they run on needs.
 //
-// A deadline in a test only ends a wait that would be in vain. It is given in time
-// of an idle machine and is stretched by how late this one is: by how much longer
-// a fixed piece of work takes than on the machine the deadlines were written on.
-// Processes beside the test, the race detector and an emulated processor stretch
-// it alike.
+// A deadline in a test only ends a wait that would be in vain. It is given in time of an idle
+// machine, and is stretched by how slow this machine is at the moment: by how much longer a
+// fixed piece of work takes than on the machine that the deadlines were written on. Other
+// processes, the race detector and an emulated processor all stretch it.
 package patience
 
 import (
@@ -16,21 +15,20 @@ import (
 )
 
 const (
-	// usual is how long a test waits that does not say.
+	// usual is how long a test waits if it does not say.
 	usual = time.Minute
-	// look is how often a condition is asked for.
+	// look is the pause between two checks of a condition.
 	look = 5 * time.Millisecond
-	// between is how long a measure of lateness holds.
+	// between is how long a measurement of lateness is used.
 	between = time.Second
 	// reserve is how long before the end of the whole test binary a wait gives up,
 	// so that its own message is printed.
 	reserve = 15 * time.Second
-	// most bounds one measure: the machine may have been stopped meanwhile.
+	// most bounds one measurement, because the machine may have been stopped during it.
 	most = 200
 )
 
-// Until waits until ok, for a minute of an idle machine. what completes "waited
-// in vain until".
+// Until waits until ok, for a minute of an idle machine. what completes "waited in vain until".
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	UntilFor(t, usual, what, ok)
@@ -49,7 +47,7 @@ func UntilFor(t testing.TB, d time.Duration, what string, ok func() bool) {
 	}
 }
 
-// Context ends after d of an idle machine, and with the test.
+// Context returns a context that ends after d of an idle machine, and with the test.
 func Context(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := newWait(t, d)
@@ -70,14 +68,13 @@ func Context(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// Stretch is d of an idle machine as time of this one, as it is now: for what
-// takes a deadline and cannot ask again. It is twice what was measured, since the
-// machine may become busier.
+// Stretch returns how long d of an idle machine is on this one at present, for calls that take a
+// fixed deadline. It is twice the measured time, because the machine may become busier.
 func Stretch(d time.Duration) time.Duration {
 	return time.Duration(2 * Late() * float64(d))
 }
 
-// A wait counts time of an idle machine.
+// A wait counts down time of an idle machine.
 type wait struct {
 	left time.Duration
 	last time.Time
@@ -108,8 +105,8 @@ var lateness struct {
 	factor   float64
 }
 
-// Late is how many times longer than on an idle machine work takes now, 1 at
-// least. A measure holds for a second.
+// Late returns how many times longer than on an idle machine work takes now, at least 1. A
+// measurement is used for a second.
 func Late() float64 {
 	lateness.Lock()
 	defer lateness.Unlock()
@@ -117,21 +114,20 @@ func Late() float64 {
 		began := time.Now()
 		work()
 		factor := min(max(float64(time.Since(began))/float64(nominal), 1), most)
-		// What the machine is like changes slowly; a single measure may be lucky.
+		// The state of the machine changes slowly; a single measurement may be lucky.
 		lateness.factor = max(factor, lateness.factor*0.9)
 		lateness.measured = time.Now()
 	}
 	return lateness.factor
 }
 
-// nominal is how long work takes on an idle machine of 2020 or later, and long
-// enough for a scheduler to let others run in between.
+// nominal is how long work takes on an idle machine of 2020 or later. It is long enough for a
+// scheduler to let others run in between.
 const nominal = 12 * time.Millisecond
 
 var sink uint64
 
-// work is a fixed number of dependent multiplications, which no compiler can
-// shorten.
+// work does a fixed number of dependent multiplications, which a compiler cannot shorten.
 func work() {
 	x := sink | 1
 	for range 9_000_000 {

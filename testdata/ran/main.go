@@ -1,10 +1,10 @@
-// Command ran says what a run of tests did, from what go test -json printed:
+// Command ran summarizes a run of tests from the output of go test -json:
 //
 //	go test -json ./... | go run ./testdata/ran
 //	go run ./testdata/ran -skipped -expected 'TACHO_[A-Z]+|not macOS' FILE...
 //
-// It prints a line for each package, all that a test printed that failed, and the
-// tests that were skipped, counted by reason. It fails where a test did.
+// It prints a line for each package, everything that a failed test printed, and the skipped
+// tests, counted by reason. It fails if a test did.
 package main
 
 import (
@@ -62,7 +62,7 @@ func read(files []string) (*run, error) {
 	return r, nil
 }
 
-// print writes all that is to be known; ok says that it is in order.
+// print writes the summary; ok says that everything is in order.
 func (r *run) print(w io.Writer, most time.Duration, strict bool, unexpected func(string) bool) (ok bool) {
 	ok = true
 	var slow []string
@@ -114,7 +114,7 @@ func (r *run) print(w io.Writer, most time.Duration, strict bool, unexpected fun
 	return ok && len(r.packages) > 0
 }
 
-// few names the first of the tests.
+// few lists the first of the tests.
 func few(names []string) string {
 	const most = 6
 	if len(names) > most {
@@ -123,7 +123,8 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// printSkipped writes a line of packages and a line with the pattern.
+// printSkipped writes a line with the packages of unexpectedly skipped tests, and a line with a
+// pattern for these tests.
 func (r *run) printSkipped(w io.Writer, unexpected func(string) bool) {
 	packages, tests := make(map[string]bool), make(map[string]bool)
 	for _, p := range r.packages {

@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// An event is a line that go test -json prints.
+// An event is a line of go test -json.
 type event struct {
 	Action, Package, ImportPath, Test, Output string
 	Elapsed                                   float64
 }
 
-// A run is what tests of packages did.
+// A run is the results of packages' tests.
 type run struct {
 	packages map[string]*tested
 	outside  []string // what the go command itself printed: failed builds
 }
 
-// tested is what a package's tests did.
+// tested is the result of a package's tests.
 type tested struct {
 	name, result string
 	took         time.Duration
 	tests        map[string]*test
-	output       []string // outside tests
+	output       []string // printed outside of tests
 }
 
-// A test is what one test did.
+// A test is the result of one test.
 type test struct {
 	name, result string
 	output       []string
@@ -41,7 +41,7 @@ type test struct {
 
 func newRun() *run { return &run{packages: make(map[string]*tested)} }
 
-// read adds what go test -json printed. A line that is none of its own is kept.
+// read adds the output of go test -json. It keeps lines that are not JSON events.
 func (r *run) read(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 16<<20)
@@ -92,15 +92,15 @@ func (r *run) add(e event) {
 	}
 }
 
-// sorted are the packages, the slowest first.
+// sorted returns the packages, the slowest first.
 func (r *run) sorted() []*tested {
 	return slices.SortedFunc(maps.Values(r.packages), func(a, b *tested) int {
 		return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.name, b.name))
 	})
 }
 
-// printFailure writes what the tests that did not pass printed, and what the package
-// did outside of them.
+// printFailure writes what the failed tests printed, and what the package printed outside of
+// tests.
 func (p *tested) printFailure(w io.Writer) {
 	fmt.Fprintf(w, "FAIL\t%s\t%.3fs\n", p.name, p.took.Seconds())
 	for _, name := range keys(p.tests) {
@@ -114,7 +114,7 @@ func (p *tested) printFailure(w io.Writer) {
 // at is where a test says why it is skipped: "    file_test.go:12: ".
 var at = regexp.MustCompile(`^\s+\S+\.go:\d+: `)
 
-// reason is why a test was skipped.
+// reason returns why a test was skipped.
 func (t *test) reason() string {
 	for _, line := range slices.Backward(t.output) {
 		if where := at.FindString(line); where != "" {
@@ -124,8 +124,7 @@ func (t *test) reason() string {
 	return "no reason"
 }
 
-// reasons are those for which tests were skipped, the most frequent first, and the
-// tests of each.
+// reasons returns the reasons for skipping, the most frequent first, and the tests of each.
 func (r *run) reasons() ([]string, map[string][]string) {
 	tests := make(map[string][]string)
 	for _, p := range r.packages {

@@ -1,5 +1,5 @@
-// Package seed gives tests the seed of what they draw by lot: always the same one,
-// unless TACHO_SEED names another.
+// Package seed gives tests the seed for their random choices: always the same one, unless
+// TACHO_SEED sets another.
 package seed
 
 import (
@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// variable names a seed, a decimal number.
+// variable is the environment variable with a seed, a decimal number.
 const variable = "TACHO_SEED"
 
-// Of is the seed of a test, which it prints: usual, unless the environment names one.
+// Of returns the seed of a test, and prints it: usual, unless the environment sets another.
 func Of(t testing.TB, usual uint64) uint64 {
 	t.Helper()
 	if text := os.Getenv(variable); text != "" {

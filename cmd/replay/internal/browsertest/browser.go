@@ -24,10 +24,10 @@ import (
 	"tachograph/testdata/patience"
 )
 
-// chromiumEnv names the browser where it is not called as usual.
+// chromiumEnv is the variable with the browser's name, if it is not one of the usual ones.
 const chromiumEnv = "TACHO_CHROMIUM"
 
-// longest is how long an answer of the browser is waited for, on an idle machine.
+// longest is how long to wait for an answer of the browser, on an idle machine.
 const longest = 2 * time.Minute
 
 // A Browser is a running Chromium with a profile of its own.
@@ -52,7 +52,7 @@ type answer struct {
 
 type download struct{ name, path string }
 
-// message is what goes either way.
+// message is a message in either direction.
 type message struct {
 	ID      int             `json:"id,omitempty"`
 	Session string          `json:"sessionId,omitempty"`
@@ -65,7 +65,7 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// Find says where Chromium is, "" if nowhere.
+// Find returns the path of Chromium, "" if there is none.
 func Find() string {
 	if name := os.Getenv(chromiumEnv); name != "" {
 		return name
@@ -78,8 +78,7 @@ func Find() string {
 	return ""
 }
 
-// Start starts a browser, which ends with the test, and skips the test where there
-// is none.
+// Start starts a browser, which ends with the test. It skips the test if there is none.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	path := Find()
@@ -115,8 +114,8 @@ func Start(t testing.TB) *Browser {
 	read := make(chan struct{})
 	go func() { defer close(read); b.read(ourIn) }()
 	t.Cleanup(func() {
-		// Without the pipe there is nothing for it to do, and it ends; what of it
-		// has not by then holds files of its profile.
+		// Without the pipe the browser ends by itself; processes of it that do not would keep
+		// files in its profile open.
 		ourOut.Close()
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
@@ -127,7 +126,7 @@ func Start(t testing.TB) *Browser {
 	return b
 }
 
-// read takes what the browser says until it ends.
+// read reads the browser's messages until it ends.
 func (b *Browser) read(from io.Reader) {
 	r := bufio.NewReaderSize(from, 1<<16)
 	for {
@@ -152,7 +151,7 @@ func (b *Browser) read(from io.Reader) {
 	}
 }
 
-// take hands on one message; b.mu is held.
+// take passes on one message; b.mu is held.
 func (b *Browser) take(m *message) {
 	if c := b.waiting[m.ID]; m.ID != 0 && c != nil {
 		delete(b.waiting, m.ID)
@@ -181,7 +180,7 @@ func (b *Browser) take(m *message) {
 	}
 }
 
-// call asks the browser, or one of its pages, and fails the test if it refuses.
+// call calls a method of the browser, or of one of its pages, and fails the test if that fails.
 func (b *Browser) call(session, method string, params, result any) {
 	b.t.Helper()
 	if err := b.try(session, method, params, result); err != nil {
@@ -222,10 +221,10 @@ func (b *Browser) try(session, method string, params, result any) error {
 	}
 }
 
-// hangs is closed when the browser has had so much time of an idle machine.
+// hangs returns a channel that is ready after d on an idle machine, later on a busy one.
 func (b *Browser) hangs(d time.Duration) <-chan time.Time { return time.After(patience.Stretch(d)) }
 
-// Download waits for a file that a page lets one save: its name and its content.
+// Download waits for a file that a page saves, and returns its name and content.
 func (b *Browser) Download() (name, content string) {
 	b.t.Helper()
 	select {

@@ -8,7 +8,7 @@ func (p *Page) Move(x, y float64) {
 	p.mouse("mouseMoved", x, y, 0, 0)
 }
 
-// Click clicks so many times.
+// Click clicks, the given number of times.
 func (p *Page) Click(x, y float64, times int) {
 	p.b.t.Helper()
 	p.mouse("mouseMoved", x, y, 0, 0)
@@ -38,10 +38,10 @@ func (p *Page) mouse(kind string, x, y float64, buttons, clicks int) {
 	p.Call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": clicks}, nil)
 }
 
-// A Box is where something is in the window.
+// A Box is the position and size of an element in the window.
 type Box struct{ X, Y, Width, Height float64 }
 
-// Box is where the element of a CSS selector is, after it has been scrolled to.
+// Box scrolls to the element of a CSS selector, and returns where it is.
 func (p *Page) Box(selector string) Box {
 	p.b.t.Helper()
 	var b Box
@@ -60,12 +60,12 @@ func (p *Page) ClickOn(selector string) {
 	p.Click(b.X+float64(b.Width/2), b.Y+float64(b.Height/2), 1)
 }
 
-// codes are the virtual key codes of keys that make no text.
+// codes are the virtual key codes of keys that produce no text.
 var codes = map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
 	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Backspace": 8, "Delete": 46}
 
-// Key presses a key, by the name that KeyboardEvent.key has for it; "Shift+" and
-// "Control+" before it hold those.
+// Key presses a key, with the name that KeyboardEvent.key has for it. "Shift+" and "Control+"
+// before it hold these keys.
 func (p *Page) Key(key string) {
 	p.b.t.Helper()
 	modifiers := 0
@@ -97,7 +97,7 @@ func (p *Page) Type(text string) {
 	p.Call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
-// Quote is a text as a literal of JavaScript.
+// Quote returns a text as a JavaScript literal.
 func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -16,7 +16,7 @@ type Page struct {
 	// under b.mu:
 	complaints []string
 	requests   []string
-	urls       map[string]string // of requests, by their number
+	urls       map[string]string // of requests, by their ID
 	received   int
 }
 
@@ -42,8 +42,7 @@ func (b *Browser) Tab() *Page {
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		p.Call(domain+".enable", map[string]any{}, nil)
 	}
-	// A violation of the policy is told to the document; not every one is told to
-	// the log as well.
+	// The document gets an event for each violation of the policy; the log does not get all.
 	p.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `addEventListener("securitypolicyviolation",
 		e => console.error("policy violated: " + e.violatedDirective + " by " + e.blockedURI + " " + e.sample))`}, nil)
 	return p
@@ -55,7 +54,7 @@ func (p *Page) Call(method string, params, result any) {
 	p.b.call(p.session, method, params, result)
 }
 
-// Go goes to another page and waits until it is loaded.
+// Go navigates to a page and waits until it is loaded.
 func (p *Page) Go(url string) {
 	p.b.t.Helper()
 	var gone struct{ ErrorText string }
@@ -66,7 +65,7 @@ func (p *Page) Go(url string) {
 	p.Wait(`location.href != "about:blank" && document.readyState == "complete"`)
 }
 
-// take takes an event of the page; b.mu is held.
+// take handles an event of the page; b.mu is held.
 func (p *Page) take(m *message) {
 	var e struct {
 		Type             string
@@ -111,9 +110,9 @@ func (p *Page) take(m *message) {
 	}
 }
 
-// Complaints is what the page has complained of since they were last asked for.
+// Complaints returns the page's complaints since the last call.
 func (p *Page) Complaints() []string {
-	p.Eval("0", nil) // what it said before has arrived when this is answered
+	p.Eval("0", nil) // its earlier messages have arrived once this is answered
 	p.b.mu.Lock()
 	defer p.b.mu.Unlock()
 	c := p.complaints
@@ -121,8 +120,8 @@ func (p *Page) Complaints() []string {
 	return c
 }
 
-// Requests is what the page has asked for, its own address first, but what it
-// carries itself.
+// Requests returns the URLs that the page has requested, its own address first, without data:
+// and blob: URLs.
 func (p *Page) Requests() []string {
 	p.b.mu.Lock()
 	defer p.b.mu.Unlock()
@@ -131,15 +130,15 @@ func (p *Page) Requests() []string {
 	})
 }
 
-// Received is how many bytes the page was sent, heads of answers included.
+// Received returns how many bytes the page has received, including headers.
 func (p *Page) Received() int {
 	p.b.mu.Lock()
 	defer p.b.mu.Unlock()
 	return p.received
 }
 
-// Eval evaluates an expression in the page; a promise is waited for. The value is
-// put into result.
+// Eval evaluates an expression in the page, and waits for it if it is a promise. It stores the
+// value in result.
 func (p *Page) Eval(expression string, result any) {
 	p.b.t.Helper()
 	var r struct {
@@ -164,7 +163,7 @@ func (p *Page) Eval(expression string, result any) {
 	}
 }
 
-// Text evaluates an expression whose value is a text.
+// Text evaluates an expression whose value is a string.
 func (p *Page) Text(expression string) string {
 	p.b.t.Helper()
 	var s string
@@ -177,7 +176,7 @@ func (p *Page) Wait(expression string) {
 	p.b.t.Helper()
 	hangs := p.b.hangs(longest)
 	for {
-		// Asked for anew each time: a page that goes elsewhere takes its promises along.
+		// Evaluated again each time: a page that navigates loses its promises.
 		var r struct{ Result struct{ Value any } }
 		err := p.b.try(p.session, "Runtime.evaluate", map[string]any{"awaitPromise": true, "returnByValue": true, "expression": `new Promise(done => {
 			const until = performance.now() + 2000
@@ -203,8 +202,8 @@ func (p *Page) Close() {
 	p.b.try(p.session, "Page.close", map[string]any{}, nil)
 }
 
-// Viewport makes the page so many pixels wide and high; a phone has a screen of
-// double resolution and is touched.
+// Viewport sets the size of the page in pixels; a phone has a touch screen with double
+// resolution.
 func (p *Page) Viewport(width, height int, phone bool) {
 	scale := 1
 	if phone {
@@ -223,13 +222,13 @@ func (p *Page) Looks(medium string, features map[string]string) {
 	p.Call("Emulation.setEmulatedMedia", map[string]any{"media": medium, "features": list}, nil)
 }
 
-// Screenshot is the page as a PNG: what is in the window, or all of it.
+// Screenshot returns the page as a PNG: the visible part, or all of it.
 func (p *Page) Screenshot(all bool) []byte {
 	p.b.t.Helper()
 	return p.file("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": all})
 }
 
-// PDF is the page as it is printed on A4.
+// PDF returns the page as printed on A4.
 func (p *Page) PDF() []byte {
 	p.b.t.Helper()
 	return p.file("Page.printToPDF", map[string]any{"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": false})
@@ -246,8 +245,8 @@ func (p *Page) file(method string, params map[string]any) []byte {
 	return data
 }
 
-// Painted is when the page showed something first and when it was loaded, both
-// since one went there.
+// Painted returns when the page first showed something and when it was loaded, both since the
+// navigation.
 func (p *Page) Painted() (first, loaded time.Duration) {
 	p.b.t.Helper()
 	p.Wait(`performance.getEntriesByName("first-contentful-paint").length > 0 && performance.getEntriesByType("navigation")[0].loadEventEnd > 0`)
@@ -256,7 +255,7 @@ func (p *Page) Painted() (first, loaded time.Duration) {
 	return time.Duration(ms[0] * 1e6), time.Duration(ms[1] * 1e6)
 }
 
-// Heap is how many bytes of objects the page's scripts hold after a collection.
+// Heap returns how many bytes of objects the page's scripts hold after a garbage collection.
 func (p *Page) Heap() int {
 	p.b.t.Helper()
 	p.Call("HeapProfiler.collectGarbage", map[string]any{}, nil)
@@ -265,14 +264,14 @@ func (p *Page) Heap() int {
 	return int(used.UsedSize)
 }
 
-// A Node is what a screen reader knows of a part of the page.
+// A Node is a part of the page as a screen reader gets it.
 type Node struct {
 	Role, Name, Value, Description string
 	Focusable                      bool
 	Level                          int // of a heading
 }
 
-// Accessible is what a screen reader knows of the page, in its order.
+// Accessible returns the page as a screen reader gets it, in order.
 func (p *Page) Accessible() []Node {
 	p.b.t.Helper()
 	type value struct{ Value any }

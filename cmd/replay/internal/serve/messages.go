@@ -52,7 +52,7 @@ type healthResponse struct {
 
 func (r *healthResponse) encode() []byte { return fields.Uint(nil, 1, uint64(r.Status)) }
 
-// What a reflectionRequest asks for.
+// The possible requests in a reflectionRequest.
 const (
 	fileByName     protowire.Number = 3
 	fileOfSymbol   protowire.Number = 4
@@ -100,7 +100,7 @@ func setText(s *string, b []byte) error {
 	return nil
 }
 
-// wireCodec is connect's codec of these messages. Connect has it encode its own errors as well.
+// wireCodec is connect's codec for these messages. Connect uses it for its own errors, too.
 type wireCodec struct{}
 
 func (wireCodec) Name() string { return "proto" }
@@ -122,14 +122,15 @@ func (wireCodec) Unmarshal(b []byte, m any) error {
 	return fmt.Errorf("a %T is not a request", m)
 }
 
-// jsonCodec is connect's codec of the messages of the health service, for those who ask with curl.
+// jsonCodec is connect's codec for the messages of the health service, for clients that use
+// curl.
 type jsonCodec struct{ name string }
 
 func (c jsonCodec) Name() string                  { return c.name }
 func (jsonCodec) Marshal(m any) ([]byte, error)   { return json.Marshal(m) }
 func (jsonCodec) Unmarshal(b []byte, m any) error { return json.Unmarshal(b, m) }
 
-// ownRPC are the options of the handlers of these services.
+// ownRPC returns the options for the handlers of these services.
 func (s *Server) ownRPC() []connect.HandlerOption {
 	return append(s.RPC(), connect.WithCodec(wireCodec{}))
 }

@@ -12,17 +12,17 @@ import (
 type line struct {
 	id    uint64
 	last  value
-	until int64 // what was written last holds until then; 0 is before the first
+	until int64 // until when the last value holds; 0 is before the first
 	every int64
 }
 
-// counters writes the counters of one metric or expression, a track for each
-// instance. label is what the tracks of processes are called.
+// counters writes the counters of one metric or expression, a track for each instance. label is
+// the name of the tracks of processes.
 func (t *trace) counters(h metric.Host, w query.Window, of query.Target, label string) error {
-	w.From, w.To = t.r.Window.From, t.r.Window.To // steps are counted from where they are elsewhere
+	w.From, w.To = t.r.Window.From, t.r.Window.To // the same steps as elsewhere
 	r := query.Request{Window: w, Instance: t.r.Instance, Sought: t.r.Sought, Mode: query.Shown, Step: int64(t.step)}
 	if of.Indom() == "process" {
-		// Those without a track have no counters either.
+		// Processes without a track have no counters either.
 		if len(t.keys) == 0 {
 			return t.err
 		}
@@ -92,7 +92,7 @@ func (t *trace) counter(h metric.Host, s *query.Series, of query.Target, label s
 	return c.id
 }
 
-// unitOf is a unit as the format has it, or its name. Values are never converted.
+// unitOf returns the format's number for a unit, or the unit's name. Values are never converted.
 func unitOf(u metric.Units) (uint64, string) {
 	switch u {
 	case metric.Bytes:
@@ -105,8 +105,8 @@ func unitOf(u metric.Units) (uint64, string) {
 	return 0, u.String()
 }
 
-// stretch writes what a series holds. A rate is that of the time before the instant
-// it is given for, and a level stands after it.
+// stretch writes the values of a series. A rate holds for the time before its instant, and a
+// level for the time after it.
 func (t *trace) stretch(h metric.Host, r query.Request, s *query.Series, l *line) {
 	l.every = t.interval(r, s)
 	for i, wall := range s.Wall {
@@ -131,7 +131,7 @@ func (t *trace) stretch(h metric.Host, r query.Request, s *query.Series, l *line
 	}
 }
 
-// interval is how long a value stands that none follows.
+// interval returns how long a value holds that no other follows.
 func (t *trace) interval(r query.Request, s *query.Series) int64 {
 	if r.Step > 0 {
 		return r.Step
@@ -146,7 +146,7 @@ func (t *trace) interval(r query.Request, s *query.Series) int64 {
 	}
 	if s.Metric != nil {
 		if s.Metric.Class == metric.Static {
-			return t.to - t.from // It is read once, and stands.
+			return t.to - t.from // It is read once, and holds.
 		}
 		if every := s.Archive.Intervals[s.Metric.Class]; every > 0 {
 			return min(int64(every), t.to-t.from)
@@ -155,8 +155,8 @@ func (t *trace) interval(r query.Request, s *query.Series) int64 {
 	return 0
 }
 
-// awake takes out of an interval the time in which nothing was recorded: what is
-// after it for a level, what is before it for a rate.
+// awake cuts the time in which nothing was recorded out of an interval: the time after it for a
+// level, the time before it for a rate.
 func (t *trace) awake(h metric.Host, from, to int64, rate bool) (int64, int64) {
 	breaks := t.breaks[h.ID]
 	i, _ := slices.BinarySearchFunc(breaks, from, func(b query.Break, at int64) int {
@@ -179,8 +179,8 @@ func (t *trace) awake(h metric.Host, from, to int64, rate bool) (int64, int64) {
 	return from, to
 }
 
-// put notes what a counter is from one instant to another. What it is already is
-// not said again.
+// put gives a counter a value from one instant to another. It does not repeat a value that the
+// counter already has.
 func (t *trace) put(l *line, from, to int64, v value) {
 	if from > t.to || to < t.from {
 		return
@@ -195,7 +195,7 @@ func (t *trace) put(l *line, from, to int64, v value) {
 	l.last, l.until = v, max(to, from+1)
 }
 
-// stop ends a counter where what is known of it ends.
+// stop ends a counter where its known values end.
 func (t *trace) stop(l *line) {
 	if l.until != 0 {
 		t.value(l.id, l.until, none)
@@ -203,7 +203,7 @@ func (t *trace) stop(l *line) {
 	}
 }
 
-// packed is a number as a packet holds it.
+// packed returns a number in the form for a packet.
 func packed(v metric.Value) value {
 	switch v.Type {
 	case metric.I32, metric.I64:

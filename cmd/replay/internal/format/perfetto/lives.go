@@ -10,7 +10,7 @@ import (
 	"tachograph/store/query"
 )
 
-// cpu and memory are what every process has counters of.
+// processCounters are the counters of every process.
 var processCounters = []struct{ label, expr string }{
 	{"cpu", "proc.psinfo.utime + proc.psinfo.stime"},
 	{"memory", "proc.memory.rss"},
@@ -26,19 +26,20 @@ type exit struct {
 	how string
 }
 
-// exits are those of a window's processes, which may be very many: of each no more is kept than
-// must be.
+// exits are the exits of a window's processes. There may be very many, so it keeps no more of
+// each than it must.
 type exits struct {
 	seeds [2]maphash.Seed
 	known map[[2]uint64]exit
-	hows  map[string]string // each once
+	hows  map[string]string // each text once
 }
 
 func newExits() *exits {
 	return &exits{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, known: make(map[[2]uint64]exit), hows: make(map[string]string)}
 }
 
-// of is what a process is known by: its key, which begins anew with each boot.
+// of returns a hash that identifies a process: of its boot and its key, because keys are unique
+// only within a boot.
 func (x *exits) of(boot, key string) [2]uint64 {
 	text := boot + "\x00" + key
 	return [2]uint64{maphash.String(x.seeds[0], text), maphash.String(x.seeds[1], text)}
@@ -54,12 +55,11 @@ func (x *exits) note(boot, key string, e exit) {
 	x.known[x.of(boot, key)] = e
 }
 
-// lives writes processes: a track for each, with a slice from its start to its end,
-// and its counters. Where a pid comes again with another track, the viewer knows it
-// for another process; its processes are of no host, so that where there are several
-// the name says which. One that lived less than a step is an instant among others.
-// Processes that came at the same time are written with all they have before those
-// that came later are looked at.
+// lives writes processes: a track for each, with a slice from its start to its end, and its
+// counters. If a PID is used again, with another track, the viewer takes it for another process.
+// Its processes do not belong to hosts, so if there are several the name says which. A process
+// that lived less than a step is an instant on a common track. Processes that came at the same
+// time are written completely before later ones are read.
 func (t *trace) lives(h metric.Host, w query.Window) error {
 	if t.r.Archive.Lookup("proc.memory.rss") == nil && t.r.Archive.Lookup("proc.psinfo.utime") == nil {
 		return nil
@@ -116,7 +116,7 @@ func (t *trace) cohort(h metric.Host, w query.Window, cohort iter.Seq[*store.Lif
 			c.name += " on " + h.Name
 		}
 		if c.pid = query.ProcessID(l.Instance); c.pid <= 0 {
-			// The kernel's own, which the viewer takes for idleness.
+			// The kernel's own process, which the viewer takes for idleness.
 			t.once(track{id: above, parent: t.id(h.ID), name: "processes", rank: 3})
 			c.pid, c.parent = 0, above
 		}
@@ -132,7 +132,7 @@ func (t *trace) cohort(h metric.Host, w query.Window, cohort iter.Seq[*store.Lif
 	for _, c := range processCounters {
 		targets, err := query.Targets(t.r.Archive, nil, []string{c.expr})
 		if err != nil {
-			continue // this recording has none
+			continue // this recording does not have it
 		}
 		for _, of := range targets {
 			if err := t.counters(h, w, of, c.label); err != nil {
@@ -143,7 +143,7 @@ func (t *trace) cohort(h metric.Host, w query.Window, cohort iter.Seq[*store.Lif
 	return t.err
 }
 
-// processMetrics writes the metrics of processes that are asked for.
+// processMetrics writes the requested metrics of processes.
 func (t *trace) processMetrics(h metric.Host, w query.Window) error {
 	for _, d := range t.r.Wanted() {
 		if d.Indom == "process" && d.Type != metric.String {
@@ -155,7 +155,7 @@ func (t *trace) processMetrics(h metric.Host, w query.Window) error {
 	return t.err
 }
 
-// once describes a track that has not been.
+// once describes a track, unless it was described before.
 func (t *trace) once(c track) {
 	if !t.groups[c.id] {
 		t.groups[c.id] = true

@@ -52,7 +52,7 @@ const (
 	clockRealtime = 1
 	clockBoot     = 6
 
-	// Packets are of one sequence, which begins with the first.
+	// All packets are in one sequence, which begins with the first.
 	sequence         = 1
 	sequenceBegins   = 1
 	longestName      = 256
@@ -87,7 +87,7 @@ func (p *packets) write() {
 	p.packet = p.packet[:0]
 }
 
-// clocks says what the wall clock is at trace time 0.
+// clocks writes the wall clock at trace time 0.
 func (p *packets) clocks() {
 	part := p.part[:0]
 	for _, c := range [...][2]uint64{{clockBoot, 0}, {clockRealtime, uint64(p.base)}} {
@@ -104,14 +104,14 @@ func (p *packets) stamp(wall int64) []byte {
 	return fields.Uint(p.packet[:0], packetTimestamp, uint64(max(0, wall-p.base)))
 }
 
-// A track is a line of the viewer.
+// A track is a line in the viewer.
 type track struct {
 	id, parent uint64
 	name       string
 	rank       int    // among its siblings; 0 is none
-	pid        int    // of a process; 0 is no process
-	counter    bool   // what follows is of a counter
-	unit       uint64 // one of the format's, or 0
+	pid        int    // the process ID of a process; 0: not a process
+	counter    bool   // the track is a counter; the next fields describe it
+	unit       uint64 // the format's number for a unit, or 0
 	unitName   string
 }
 
@@ -152,7 +152,7 @@ func (p *packets) event(kind uint64, on uint64, wall int64, name string) {
 	p.write()
 }
 
-// value writes what a counter is from an instant on. Whole numbers stay exact.
+// value writes the value of a counter from an instant on. Whole numbers stay exact.
 func (p *packets) value(on uint64, wall int64, v value) {
 	part := fields.Uint(fields.Uint(p.part[:0], eventType, typeCounter), eventTrack, on)
 	if v.whole {
@@ -165,11 +165,11 @@ func (p *packets) value(on uint64, wall int64, v value) {
 	p.write()
 }
 
-// value is a number as a packet holds it: an int64, or the bits of a float.
+// value is a number in the form for a packet: an int64, or the bits of a float.
 type value struct {
 	bits  uint64
 	whole bool
 }
 
-// none is no number: nothing is known from here on.
+// none is NaN: nothing is known from here on.
 var none = value{bits: math.Float64bits(math.NaN())}

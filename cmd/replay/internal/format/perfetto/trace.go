@@ -15,7 +15,7 @@ import (
 	"tachograph/store/query"
 )
 
-// Format is the format.
+// Format is the format for replay export.
 var Format = export.Format{
 	Name: "perfetto", Summary: "a trace with counters, processes and events, for ui.perfetto.dev", Steps: true,
 	Write: func(ctx context.Context, r *export.Request, t export.Target) (*export.Report, error) {
@@ -26,15 +26,15 @@ var Format = export.Format{
 	},
 }
 
-// mostPoints is how many points a counter has at most where nobody says how long
-// steps are: the viewer holds the whole trace in memory, and a screen has fewer.
+// mostPoints is the most points of a counter if the user does not set steps: the viewer keeps
+// the whole trace in memory, and a screen has fewer pixels.
 const mostPoints = 2000
 
-// steps are the lengths that are chosen from.
+// steps are the possible lengths of steps.
 var steps = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
 
-// stepFor is the length of steps in a window; 0 is every reading.
+// stepFor returns the length of steps for a window; 0 means every reading.
 func stepFor(from, to int64) time.Duration {
 	if time.Duration(to-from) <= mostPoints*time.Second {
 		return 0
@@ -47,7 +47,7 @@ func stepFor(from, to int64) time.Duration {
 	return (time.Duration((to-from)/mostPoints)/(24*time.Hour) + 1) * 24 * time.Hour
 }
 
-// trace is one that is being written.
+// trace is a trace that is being written.
 type trace struct {
 	packets
 	ctx      context.Context
@@ -58,9 +58,9 @@ type trace struct {
 
 	groups map[uint64]bool
 	breaks map[string][]query.Break // by host
-	drawn  map[uint64]bool          // processes that have tracks, of those that are being written
-	keys   []string                 // those of their instances
-	many   bool                     // hosts
+	drawn  map[uint64]bool          // which of the processes being written have tracks
+	keys   []string                 // the keys of their instances
+	many   bool                     // there are several hosts
 }
 
 func write(ctx context.Context, r *export.Request, w io.Writer, report *export.Report) error {
@@ -115,7 +115,7 @@ func (t *trace) host(h metric.Host) error {
 			continue
 		}
 		if d.Indom == "process" || t.r.Metrics == nil && d.Indom == "thread" {
-			continue // they are written with their processes; cpu and memory stand for them
+			continue // they are written with their processes; without a selection only cpu and memory are
 		}
 		if err := t.counters(h, w, query.Target{Metric: d}, d.Name); err != nil {
 			return err
@@ -127,8 +127,8 @@ func (t *trace) host(h metric.Host) error {
 	return t.err
 }
 
-// id makes the number of a track of what it is called. 49 bits are seven bytes in
-// each packet, and enough for millions of tracks to have one each.
+// id makes the number of a track from its name. 49 bits take seven bytes in each packet, and are
+// enough for millions of tracks to have different numbers.
 func (t *trace) id(parts ...string) uint64 {
 	h := fnv.New64a()
 	for _, p := range parts {
@@ -139,7 +139,7 @@ func (t *trace) id(parts ...string) uint64 {
 	return (sum^sum>>49)&(1<<49-1) | 1
 }
 
-// group describes the track that a family of metrics stands below.
+// group describes the track above those of a family of metrics.
 func (t *trace) group(h metric.Host, family string) uint64 {
 	id := t.id(h.ID, "family", family)
 	if !t.groups[id] {
@@ -160,7 +160,7 @@ func cutLast(name string) (above, last string, ok bool) {
 	return "", name, false
 }
 
-// recording tells when nothing was recorded.
+// recording writes when nothing was recorded.
 func (t *trace) recording(h metric.Host, w query.Window) {
 	on := t.id(h.ID, "recording")
 	t.describe(track{id: on, parent: t.id(h.ID), name: "recording", rank: 1})
@@ -178,8 +178,8 @@ func (t *trace) recording(h metric.Host, w query.Window) {
 	}
 }
 
-// events are instants, on a track for each kind of them. Starts and ends of
-// processes are those of their slices.
+// events writes events as instants, on a track for each kind. Starts and ends of processes are
+// already in their slices.
 func (t *trace) events(h metric.Host, w query.Window) {
 	parent := t.id(h.ID, "events")
 	described := false
@@ -213,7 +213,7 @@ func (t *trace) events(h metric.Host, w query.Window) {
 	}
 }
 
-// shown is a text as a page may show it, in UTF-8 and of bounded length.
+// shown returns a text that is safe to display, in UTF-8 and of bounded length.
 func shown(s string) string {
 	s = visible.Text(strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) <= longestName {
