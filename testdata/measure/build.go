@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// build is a version of the programs.
+// build is a built version of the programs.
 type build struct {
 	name string // "before" or "now"
 	dir  string // of the programs
@@ -23,8 +23,8 @@ type build struct {
 func (b *build) replay() string   { return filepath.Join(b.dir, "replay") }
 func (b *build) recorder() string { return filepath.Join(b.dir, "recorder") }
 
-// buildAll builds this tree and, where there is one to compare with, an earlier
-// commit, to which the makers of days are added.
+// buildAll builds this tree and, if there is one to compare with, an earlier commit, to which
+// the makers of days are added.
 func (m *measure) buildAll() error {
 	if m.before != "" {
 		b, err := m.buildBefore()
@@ -70,7 +70,7 @@ func (m *measure) buildBefore() (*build, error) {
 	return b, compile(src, b.dir, "./cmd/recorder", "./cmd/replay", "./testdata/measure/makedays")
 }
 
-// compile builds packages as they are released.
+// compile builds packages as for a release.
 func compile(tree, to string, packages ...string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
@@ -91,7 +91,7 @@ func shell(script string, args ...string) error {
 	return nil
 }
 
-// made is what makedays says of what it made.
+// made is the output of makedays.
 type made struct {
 	Days []struct {
 		File          string
@@ -110,7 +110,7 @@ type made struct {
 	args []string
 }
 
-// values are those of all days.
+// values returns the number of values of all days.
 func (d *made) values() (n int64) {
 	for _, day := range d.Days {
 		n += day.Values
@@ -125,8 +125,8 @@ func (d *made) bytes() (n int64) {
 	return n
 }
 
-// day is how long a day is, and what a made-up machine has: everything, or,
-// for trying out, little.
+// day returns how long a day is, and the options for a made-up machine: everything or, to try
+// things out, little.
 func (m *measure) day() (time.Duration, []string) {
 	if m.short {
 		return 10 * time.Minute, []string{"-day", "10m", "-processes", "30", "-round", "300"}
@@ -134,8 +134,8 @@ func (m *measure) day() (time.Duration, []string) {
 	return 24 * time.Hour, nil
 }
 
-// make makes archives in a directory called name, or finds them there: made by
-// the same program with the same arguments.
+// make makes archives in a directory called name, or finds them there, made by the same program
+// with the same arguments.
 func (m *measure) make(b *build, name string, args ...string) (*made, error) {
 	dataset := m.dataset
 	if m.short {
@@ -185,8 +185,8 @@ func parseMade(text []byte, dir string, args []string) (*made, error) {
 	return d, json.Unmarshal(text, d)
 }
 
-// spans makes days in as many parts as there are processors, and a directory of
-// links for each of the given numbers of days, the last of which is all.
+// spans makes days in as many parts as there are processors, and a directory of links for each
+// of the given numbers of days, the last of which is all of them.
 func (m *measure) spans(b *build, numbers []int) (map[int]*made, error) {
 	length, extra := m.day()
 	days := numbers[len(numbers)-1]
@@ -234,7 +234,7 @@ func (m *measure) spans(b *build, numbers []int) (map[int]*made, error) {
 	return out, nil
 }
 
-// link gives d a directory of its own.
+// link makes a directory of links for d.
 func link(d *made) error {
 	if err := os.RemoveAll(d.dir); err != nil {
 		return err

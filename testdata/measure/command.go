@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// cost is what whole commands took, process start included.
+// cost is what runs of a command took, including process start.
 type cost struct {
 	wall, cpu []float64 // ms
-	resident  float64   // MB, the most of all runs
+	resident  float64   // the greatest of all runs
 	lines     int       // of output
 	gaveUp    bool
-	busy      bool // the machine is
+	busy      bool // the machine has other work
 }
 
-// figure is what stands in a table: the median of the time on the clock, or, of
-// a machine that is busy with other things, the least processor time.
+// figure returns the figure for a table: the median of the elapsed time or, on a busy machine,
+// the least processor time.
 func (c *cost) figure() float64 {
 	if c.busy {
 		return c.leastCPU()
@@ -32,19 +32,18 @@ func (c *cost) figure() float64 {
 func (c *cost) least() float64    { return slices.Min(c.wall) }
 func (c *cost) leastCPU() float64 { return slices.Min(c.cpu) }
 
-// pace is how many million lines a second it wrote.
+// pace returns how many million lines a second it wrote.
 func (c *cost) pace() float64 { return float64(c.lines) / 1e3 / c.figure() }
 
-// patience is how long a command may take, slow how long those take that are
-// run once only.
+// patience is how long a command may take; commands that take longer than slow are run only
+// once.
 const (
 	patience = 60 * time.Second
 	slow     = 8 * time.Second
 )
 
-// once runs a command and adds what it took to c. It is run by a process that
-// does nothing else (see timed): what the kernel says of a process's memory
-// begins with what its parent has had.
+// once runs a command and adds what it took to c. A process that does nothing else runs it (see
+// timed), because the kernel's figure for a process's memory begins with that of its parent.
 func (c *cost) once(program string, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -71,7 +70,7 @@ func (c *cost) once(program string, args []string) error {
 	return nil
 }
 
-// job is a command whose cost is wanted.
+// job is a command to measure.
 type job struct {
 	program string
 	args    []string
@@ -79,9 +78,8 @@ type job struct {
 	cost    cost
 }
 
-// inTurn runs jobs n times, one after the other, so that what else the machine
-// does meets all of them; each once before, which does not count, unless
-// pages are to be dropped.
+// inTurn runs jobs n times, one after the other, so that other work of the machine affects all
+// of them. Each runs once before, which does not count, unless pages are dropped.
 func inTurn(jobs []*job, n int, cold bool) error {
 	for i := range n + 1 {
 		for _, j := range jobs {
@@ -109,7 +107,7 @@ func inTurn(jobs []*job, n int, cold bool) error {
 	return nil
 }
 
-// dropPages drops what the kernel keeps of the files in dir.
+// dropPages drops the kernel's cache of the files in dir.
 func dropPages(dir string) error {
 	return shell(`for f in "$1"/*; do [ ! -f "$f" ] || dd if="$f" iflag=nocache count=0 status=none; done`, dir)
 }

@@ -8,8 +8,7 @@ import (
 	"strconv"
 )
 
-// conclusions asks this tree's replay about labelled recordings: see the command
-// of that name.
+// conclusions asks this tree's replay about labelled recordings: see the command conclusions.
 func (m *measure) conclusions() error {
 	tool := filepath.Join(m.work, "tools", "conclusions")
 	if err := compile(".", filepath.Dir(tool), "./testdata/measure/conclusions"); err != nil {

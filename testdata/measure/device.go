@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// volume is a file system on a block device of its own, so that what the device
-// sees is what a recorder has caused.
+// volume is a file system on its own block device, so that only a recorder causes what the
+// device counts.
 type volume struct {
 	image, device, dir string
 }
@@ -38,7 +38,7 @@ func (v *volume) release() {
 	_ = shell(`umount "$1"; losetup -d "$2"`, v.dir, v.device)
 }
 
-// written is how many bytes the device was given.
+// written returns how many bytes the device got.
 func (v *volume) written() (float64, error) {
 	text, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(v.device), "stat"))
 	if err != nil {
@@ -52,14 +52,14 @@ func (v *volume) written() (float64, error) {
 	return sectors * 512, err
 }
 
-// writtenBy is how many bytes a process gave to write(2).
+// writtenBy returns how many bytes a process passed to write(2).
 func writtenBy(pid int) float64 {
 	v, _ := strconv.ParseFloat(field(fmt.Sprintf("/proc/%d/io", pid), "wchar"), 64)
 	return v
 }
 
-// device runs recorders, each on a device of its own, and compares what they
-// write with what the devices see: from a minute on, when all is begun.
+// device runs recorders, each on its own device, and compares what they write with what the
+// devices count, from a minute on, when everything has started.
 func (m *measure) device() error {
 	if !root() {
 		m.say("left out: it needs root")
@@ -122,7 +122,7 @@ func (m *measure) device() error {
 	if err := note(-1); err != nil {
 		return err
 	}
-	minutes := min(m.minutes, 6) // one seal is among them
+	minutes := min(m.minutes, 6) // includes one seal
 	m.wait(time.Duration(minutes) * time.Minute)
 	if err := note(1); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// everySecond reads everything each second, whatever it costs.
+// everySecond makes a recorder read everything each second, whatever that costs.
 const everySecond = `[classes]
 polled = "1s"
 fast = "1s"
@@ -22,11 +22,11 @@ process = "1s"
 max_cpu = "50%"
 `
 
-// contender is a recorder that is watched.
+// contender is a recorder that is measured.
 type contender struct {
 	label     string
-	build     *build // nil: of others
-	dir       string // it runs in, where that is not this one
+	build     *build // nil: another project's
+	dir       string // working directory; empty: the present one
 	archive   string // directory
 	commands  []*exec.Cmd
 	began     time.Time
@@ -45,8 +45,8 @@ func (c *contender) pids() (pids []int) {
 	return pids
 }
 
-// spent is the processor time since the last call. Processes that have ended in
-// between are not counted.
+// spent returns the processor time since the last call, without that of processes that have
+// ended in between.
 func (c *contender) spent(all map[int]process) (seconds float64) {
 	if c.seen == nil {
 		c.seen = make(map[int]float64)
@@ -60,7 +60,7 @@ func (c *contender) spent(all map[int]process) (seconds float64) {
 	return seconds
 }
 
-// start runs a command of c, in a group of its own.
+// start runs a command of c, in its own process group.
 func (c *contender) start(env []string, program string, args ...string) error {
 	cmd := exec.Command(program, args...)
 	cmd.Env, cmd.Dir = append(os.Environ(), env...), c.dir
@@ -86,14 +86,14 @@ func (c *contender) stop() {
 	c.exit = time.Since(began)
 }
 
-// scene is what recorders are watched beside.
+// scene is the load that recorders are measured beside.
 type scene struct {
 	name      string
-	load      []string // of the generator
+	load      []string // of the load generator
 	minutes   int
 	defaults  bool // also at the default intervals
 	others    bool
-	must, aim [2]float64 // at 1 s, at the defaults
+	must, aim [2]float64 // at 1 s, at the default intervals
 }
 
 func (m *measure) live() error {
@@ -117,7 +117,7 @@ func (m *measure) sleepers() error {
 	return m.watch(many)
 }
 
-// watch runs all recorders side by side.
+// watch runs all recorders side by side, and measures them.
 func (m *measure) watch(s scene) error {
 	if !root() {
 		m.say("left out: it needs root")
@@ -175,7 +175,7 @@ func (m *measure) watch(s scene) error {
 	return err
 }
 
-// recorderProfiles says where the time of this tree's recorders goes.
+// recorderProfiles shows what this tree's recorders spend their time on.
 func (m *measure) recorderProfiles(list []*contender) string {
 	t := newTable("CPU time of", "where it goes")
 	for _, c := range list {
@@ -186,7 +186,7 @@ func (m *measure) recorderProfiles(list []*contender) string {
 	return t.String()
 }
 
-// wait lets time pass; for trying out, less of it.
+// wait waits; when trying things out, a shorter time.
 func (m *measure) wait(d time.Duration) {
 	if m.short {
 		d /= 10
@@ -234,7 +234,7 @@ func (m *measure) contenders(s scene, dir string) (list []*contender, err error)
 	return list, nil
 }
 
-// pcpMetrics are nearly what recorder records.
+// pcpMetrics are nearly the same metrics that recorder records.
 const pcpMetrics = `log mandatory on 1 sec {
 	proc.psinfo.utime proc.psinfo.stime proc.psinfo.sname proc.psinfo.minflt proc.psinfo.maj_flt proc.psinfo.threads
 	proc.psinfo.vctxsw proc.psinfo.nvctxsw proc.memory.vmsize proc.memory.rss proc.io.read_bytes proc.io.write_bytes
@@ -242,8 +242,8 @@ const pcpMetrics = `log mandatory on 1 sec {
 }
 `
 
-// pmlogger starts PCP's collector and its logger. Without an empty
-// file of derived metrics its version 6.0 stops at the second sample.
+// pmlogger starts PCP's collector and its logger. Without an empty file of derived metrics its
+// version 6.0 stops at the second sample.
 func pmlogger(dir string) (*contender, error) {
 	const bin = "/usr/lib/pcp/bin/"
 	if _, err := os.Stat(bin + "pmcd"); err != nil {
@@ -309,7 +309,7 @@ func (m *measure) liveTable(list []*contender, beside string) (string, error) {
 	return t.String(), nil
 }
 
-// selfFacts are what a recorder's archive says about the recorder.
+// selfFacts returns what a recorder's archive contains about the recorder itself.
 func (m *measure) selfFacts(c *contender) ([]string, error) {
 	out, err := exec.Command(m.now().replay(), "info", "--format", "json", "--archive", c.archive).Output()
 	if err != nil {

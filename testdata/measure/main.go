@@ -1,14 +1,12 @@
-// Command measure makes the tables of docs/MEASUREMENTS.md: what recording
-// costs beside other recorders, what whole commands of replay take over days
-// that were made through the ordinary Writer, and how large archives are; each
-// as it is now, as it was at an earlier commit, and as others are where they
-// are installed.
+// Command measure makes the tables of docs/MEASUREMENTS.md: what recording costs beside other
+// recorders, what whole commands of replay take over days that were made through the ordinary
+// Writer, and how large archives are. Each is measured for this tree, for an earlier commit, and
+// for other projects that are installed.
 //
 //	go run ./testdata/measure -before v0.9 all
 //
-// prints the tables in Markdown; with -write they take their places in the
-// documents. The flags say what may be left out, -short how to try it out in
-// seconds.
+// prints the tables in Markdown; with -write it puts them into the documents. The flags say what
+// to leave out; -short tries everything out in seconds.
 package main
 
 import (
@@ -22,7 +20,7 @@ import (
 	"time"
 )
 
-// documents have places for tables.
+// documents are the files that have places for tables.
 var documents = []string{"docs/MEASUREMENTS.md"}
 
 // measure is one run.
@@ -40,7 +38,7 @@ type measure struct {
 	cold    bool
 	busy    bool
 
-	builds  []*build // before, if there is one, and now
+	builds  []*build // the earlier one, if there is one, and this tree's
 	tables  map[string]string
 	missed  []missed
 	scratch []func()
@@ -52,7 +50,7 @@ type command struct {
 	do         func(*measure) error
 }
 
-// commands are what can be measured, in the order of all.
+// commands are the possible measurements, in the order in which all runs them.
 var commands = []command{
 	{"questions", "whole commands over one day, and over one with an hour of journal", (*measure).questions},
 	{"days", "the same questions over 1, 7 and 30 archives", (*measure).manyDays},
@@ -175,15 +173,15 @@ func (m *measure) finish() error {
 	return nil
 }
 
-// say tells how far the run is.
+// say prints the progress of the run.
 func (m *measure) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
 }
 
-// now is this tree's build.
+// now returns this tree's build.
 func (m *measure) now() *build { return m.builds[len(m.builds)-1] }
 
-// aboutMachine says what the figures were measured on.
+// aboutMachine returns a table of what the figures were measured on.
 func aboutMachine(m *measure) string {
 	model := field("/proc/cpuinfo", "model name")
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
@@ -198,7 +196,7 @@ func aboutMachine(m *measure) string {
 	return t.String()
 }
 
-// field is the first value called name in a file of /proc.
+// field returns the first value called name in a file of /proc.
 func field(path, name string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -212,5 +210,5 @@ func field(path, name string) string {
 	return "unknown"
 }
 
-// forget closes what is open at the end.
+// forget closes c and ignores the error.
 func forget(c io.Closer) { _ = c.Close() }

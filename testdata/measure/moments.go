@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// askedMoments are questions about an archive that is being written, at the last of
-// its ticks: {now}, or in the five minutes before: {late}.
+// askedMoments are questions about an archive that is being written, at the last of its ticks
+// ({now}), or in the five minutes before it ({late}).
 var askedMoments = []question{
 	{"`at` now", "at {now}", 30, 20, 0, nil},
 	{"`ps`", "ps", 30, 20, 0, nil},
@@ -16,12 +16,12 @@ var askedMoments = []question{
 	{"overview of the last five minutes", "--from {late}", 60, 30, 0, nil},
 }
 
-// momentOf is how far moments lie apart: far from any multiple of how long a part of
-// the journal is, so that they meet parts at all ages.
+// momentOf is the time between moments. It is far from any multiple of the length of a part of
+// the journal, so that moments meet parts at all ages.
 const momentOf = 53 * time.Second
 
-// atMoments asks at many moments of an hour, with everything recorded each second:
-// how much of a journal has to be decoded depends on the moment.
+// atMoments asks at many moments of an hour, with everything recorded each second: how much of a
+// journal must be decoded depends on the moment.
 func (m *measure) atMoments() error {
 	args := []string{"-live", "-process", "1s", "-day", "2h", "-moments", momentOf.String()}
 	if m.short {
@@ -58,7 +58,7 @@ func (m *measure) atMoments() error {
 	return nil
 }
 
-// moments asks q at each moment, and returns what it took.
+// moments asks q at each moment, and returns what that took.
 func (m *measure) moments(q *question, of map[string]*made) (before, now, cpu []float64, err error) {
 	var jobs []*job
 	var ours []bool
@@ -76,7 +76,7 @@ func (m *measure) moments(q *question, of map[string]*made) (before, now, cpu []
 	if err := inTurn(jobs, m.runs, m.cold); err != nil {
 		return nil, nil, nil, err
 	}
-	// Of each moment the least counts: the spread is to be that of the moments.
+	// Of each moment the least counts, because the spread should be that between moments.
 	for i, j := range jobs {
 		took := j.cost.leastCPU()
 		if !m.busy {

@@ -15,15 +15,14 @@ import (
 	"time"
 )
 
-// victoria is a VictoriaMetrics that has the same day; nil where it is not
-// installed or nobody wants it.
+// victoria is a VictoriaMetrics with the same day; nil if it is not installed or not requested.
 type victoria struct {
 	server *exec.Cmd
 	base   string
 	m      *measure
 }
 
-// startVictoria starts the server and gives it the day, unless it has it.
+// startVictoria starts the server, and loads the day unless it already has it.
 func (m *measure) startVictoria() *victoria {
 	program, err := exec.LookPath("victoria-metrics")
 	if err != nil || !m.peers {
@@ -71,7 +70,7 @@ func (v *victoria) start(program string) error {
 	return os.WriteFile(filepath.Join(dir, "whole"), nil, 0o644)
 }
 
-// load sends the day, in the line protocol, and has it merged.
+// load sends the day in the line protocol, and waits until it is merged.
 func (v *victoria) load() error {
 	_, extra := v.m.day()
 	dataset := v.m.dataset
@@ -138,7 +137,7 @@ func (v *victoria) get(path string, query url.Values) ([]byte, error) {
 	return body, err
 }
 
-// ask is the median of what the question takes, as it stands in a table.
+// ask returns the median of what the question takes, formatted for a table.
 func (v *victoria) ask(q question, d *made, n int) (string, error) {
 	if v == nil || q.victoria == nil {
 		return "-", nil
@@ -160,7 +159,7 @@ func (v *victoria) ask(q question, d *made, n int) (string, error) {
 	return number(median(took)), nil
 }
 
-// series asks for a range, and returns the names of what there is.
+// series queries a range, and returns the names of the resulting series.
 func (v *victoria) series(query string, from, to, step int64) ([]string, error) {
 	body, err := v.get("/api/v1/query_range", url.Values{"query": {query}, "start": {strconv.FormatInt(from, 10)}, "end": {strconv.FormatInt(to, 10)},
 		"step": {strconv.FormatInt(step, 10)}, "nocache": {"1"}})
@@ -194,7 +193,7 @@ func (v *victoria) process(d *made) ([]string, error) {
 	return v.series(`rate({__name__="t_proc.psinfo.utime",instance=~"0*`+d.Lasting+` .*"}[20s])`, d.From, d.To, 10)
 }
 
-// percentiles asks for what ranges prints, of everything of the system.
+// percentiles queries what ranges prints, for everything of the system.
 func (v *victoria) percentiles(d *made) ([]string, error) {
 	span := strconv.FormatInt(d.To-d.From, 10) + "s"
 	var names []string
@@ -208,7 +207,7 @@ func (v *victoria) percentiles(d *made) ([]string, error) {
 	return names, nil
 }
 
-// merging reports whether a server that shows these metrics is at work still.
+// merging reports whether a server with these metrics is still merging.
 func merging(metrics []byte) bool {
 	for line := range strings.Lines(string(metrics)) {
 		if rest, ok := strings.CutPrefix(line, "vm_active_merges{"); ok {

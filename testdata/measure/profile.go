@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// profile says where the processor time of a command goes, or of a process that
-// runs already while the command lasts: the functions that most of it is spent
-// in, and the kernel as one. It is empty where there is no perf.
+// profile returns what a command spends its processor time on, or a running process while the
+// command runs: the functions with the most time, and the kernel as one. It is empty without
+// perf.
 func (m *measure) profile(pid int, command ...string) string {
 	perf, err := exec.LookPath("perf")
 	if err != nil {
@@ -38,7 +38,7 @@ func (m *measure) profile(pid int, command ...string) string {
 	return heaviest(string(out), 8)
 }
 
-// heaviest are the first n of what perf reports, in a line.
+// heaviest returns the first n entries of a perf report, in a line.
 func heaviest(report string, n int) string {
 	share := make(map[string]float64)
 	for line := range strings.Lines(report) {

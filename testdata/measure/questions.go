@@ -12,11 +12,11 @@ type question struct {
 	label     string
 	args      string  // of replay; {pid} and the like are filled in
 	must, aim float64 // ms
-	memory    float64 // MB that it must not need more of; 0: mostMemory
+	memory    float64 // the most MB that it may need; 0: mostMemory
 	victoria  func(*victoria, *made) ([]string, error)
 }
 
-// mostMemory is what any question may need, MB.
+// mostMemory is how many MB any question may need.
 const mostMemory = 100
 
 func orMost(mb float64) float64 {
@@ -26,8 +26,8 @@ func orMost(mb float64) float64 {
 	return mb
 }
 
-// asked are the questions about one day. All of them go without a window of
-// their own, so that they cover the whole day, unless they say otherwise.
+// asked are the questions about one day. They cover the whole day, unless they have a window of
+// their own.
 var asked = []question{
 	{"rate of a counter, each minute", "rates kernel.all.cpu.user --from start --step 60s --format csv", 25, 15, 0, (*victoria).rateMinutes},
 	{"rate of a counter, each second", "rates kernel.all.cpu.user --from start --format csv", 30, 25, 0, (*victoria).rateSeconds},
@@ -46,8 +46,7 @@ var asked = []question{
 	{"`ranges` of a level of all processes", "ranges proc.memory.rss --from start --format csv", 1500, 750, 0, nil},
 }
 
-// askedLive are those about an archive that is being written, with an hour of
-// journal.
+// askedLive are the questions about an archive that is being written, with an hour of journal.
 var askedLive = []question{
 	{"rate of a counter, each minute", "rates kernel.all.cpu.user --from start --step 60s --format csv", 60, 30, 0, nil},
 	{"one process by pid, `rates -i`", "rates proc.psinfo.utime -i {process} --from start --format csv", 60, 30, 0, nil},
@@ -58,7 +57,7 @@ var askedLive = []question{
 	{"overview", "", 100, 50, 0, nil},
 }
 
-// streams are answers as long as the question lets them be.
+// streams are questions with the longest possible answers.
 var streams = []struct {
 	label, args string
 	must        float64 // million values a second
@@ -69,7 +68,7 @@ var streams = []struct {
 
 var systemMetrics = []string{"kernel.*", "disk.*", "network.*", "mem.*", "filesys.*"}
 
-// unit is that of a table of questions.
+// unit returns the unit for a table of questions.
 func (m *measure) unit(what string) string {
 	if m.busy {
 		return strings.TrimPrefix(what+", least CPU ms", ", ")
@@ -77,7 +76,7 @@ func (m *measure) unit(what string) string {
 	return strings.TrimPrefix(what+", ms", ", ")
 }
 
-// words are the arguments of a question about d.
+// words returns the arguments of a question about d.
 func (m *measure) words(args string, d *made) []string {
 	length, _ := m.day()
 	at := func(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
@@ -96,7 +95,7 @@ func (m *measure) words(args string, d *made) []string {
 	return words
 }
 
-// typed is a question as one types it, where the archives are found.
+// typed returns a question as a user types it, without the archives' path.
 func (m *measure) typed(args string, d *made) string {
 	text := "replay"
 	for _, w := range m.words(args, d)[2:] {
@@ -108,7 +107,7 @@ func (m *measure) typed(args string, d *made) string {
 	return "`" + text + "`"
 }
 
-// ask runs a question against each build's archives in turns.
+// ask runs a question against each build's archives in turn.
 func (m *measure) ask(args string, of map[string]*made) (map[string]*cost, error) {
 	costs := make(map[string]*cost)
 	var jobs []*job
@@ -148,7 +147,7 @@ func (m *measure) questions() error {
 	return nil
 }
 
-// missed are the questions that took longer than they must.
+// missedTable returns a table of the questions that took longer than they must.
 func (m *measure) missedTable() string {
 	t := newTable("missed", "least CPU, ms", "where it goes")
 	for _, x := range m.missed {
@@ -160,7 +159,7 @@ func (m *measure) missedTable() string {
 	return t.String()
 }
 
-// makeEach makes archives by each build.
+// makeEach makes archives with each build.
 func (m *measure) makeEach(name string, args ...string) (map[string]*made, error) {
 	_, extra := m.day()
 	of := make(map[string]*made)
@@ -177,7 +176,7 @@ func (m *measure) makeEach(name string, args ...string) (map[string]*made, error
 	return of, nil
 }
 
-// missed is a question that took longer than it must, or more memory.
+// missed is a question that took more time or memory than it must.
 type missed struct {
 	what string
 	cpu  float64
@@ -216,7 +215,7 @@ func (m *measure) questionTable(list []question, of map[string]*made, v *victori
 	return t.String(), nil
 }
 
-// verdict is that of the time, unless it took too much memory.
+// verdict returns the verdict for the time, unless the command took too much memory.
 func (q *question) verdict(c *cost) string {
 	if c.resident > orMost(q.memory) {
 		return verdict(c.resident, orMost(q.memory), 0)
@@ -224,7 +223,7 @@ func (q *question) verdict(c *cost) string {
 	return verdict(c.figure(), q.must, q.aim)
 }
 
-// wall is the time that a command took.
+// wall returns the time that a command took, formatted.
 func wall(c *cost) string {
 	switch {
 	case c == nil:
@@ -273,12 +272,11 @@ var overDays = []question{
 	{"all of the system, `--quick`", "ranges --quick {system} --from start --format csv", 0, 0, 0, nil},
 }
 
-// fixed is how many of overDays ask about the same window however many days
-// there are.
+// fixed is how many of overDays ask about the same window, however many days there are.
 const fixed = 5
 
-// manyDays asks about 1, 7 and 30 days; the older commit, which may take
-// minutes for 30, about 1 and 7.
+// manyDays asks about 1, 7 and 30 days; the older commit, which may take minutes for 30, only
+// about 1 and 7.
 func (m *measure) manyDays() error {
 	numbers := []int{1, min(7, m.days), m.days}
 	of := make(map[int]map[string]*made)
@@ -322,7 +320,7 @@ func (m *measure) manyDays() error {
 	return nil
 }
 
-// overSpans are the cells of a question about many days.
+// overSpans returns the cells for a question about many days.
 func (m *measure) overSpans(q question, numbers []int, of map[int]map[string]*made) ([]string, error) {
 	var now, before []string
 	resident := 0.0

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// recordings are what is stored for its size.
+// recordings are the recordings whose size is measured.
 var recordings = []struct {
 	label, args string
-	dataset     bool // which there has to be
+	dataset     bool // it needs a dataset
 	must, aim   float64
-	plain       bool // others store it, too
+	plain       bool // other projects store it, too
 }{
 	{"the dataset, all each second", "-process 1s -once", true, 0.038, 0.034, true},
 	{"the dataset, processes every 10 s", "-process 10s -once", true, 0.105, 0.095, true},
@@ -21,8 +21,8 @@ var recordings = []struct {
 	{"24 hours", "", true, 0.105, 0.09, false},
 }
 
-// size records with the ordinary Writer and says what each value takes, of the
-// whole file. Others compress the same values as columns.
+// size records with the ordinary Writer and computes how many bytes of the whole file each value
+// takes. Other programs compress the same values as columns.
 func (m *measure) size() error {
 	t := newTable("bytes per value, whole file", "values", "before", "now", "file, B", "xz -9e", "zpaq -m5", "must", "aim", "")
 	for i, r := range recordings {
@@ -39,7 +39,7 @@ func (m *measure) size() error {
 		}
 		name := fmt.Sprintf("size%d", i)
 		if r.args == "" {
-			name = "day" // of which questions are asked, too
+			name = "day" // also used for questions
 		}
 		cells := map[string]float64{}
 		var now *made
@@ -73,7 +73,7 @@ func (m *measure) size() error {
 
 func figure(v float64) string { return fmt.Sprintf("%.4f", v) }
 
-// compressed says what the columns of d take as others compress them.
+// compressed returns what the columns of d take when other programs compress them.
 func (m *measure) compressed(dataset string, args []string, d *made) (xz, zpaq string, err error) {
 	plain := filepath.Join(m.work, "columns")
 	out, err := os.Create(plain)

@@ -46,11 +46,10 @@ func (t *table) row(cells ...string) {
 
 func (t *table) String() string { return t.b.String() }
 
-// place is where a table stands in a document.
+// place matches a table's place in a document.
 var place = regexp.MustCompile(`(?s)(<!-- table: ([a-z]+) -->\n).*?(<!-- end -->)`)
 
-// refresh puts tables into their places in a page; those that were not made
-// anew stay.
+// refresh puts tables into their places in a page; tables that were not made in this run stay.
 func refresh(page string, tables map[string]string) string {
 	return place.ReplaceAllStringFunc(page, func(old string) string {
 		p := place.FindStringSubmatch(old)
@@ -74,7 +73,7 @@ func verdict(got, must, aim float64) string {
 	return "**missed**"
 }
 
-// number is a figure with as many digits as mean something.
+// number formats a figure with as many digits as are significant.
 func number(v float64) string {
 	if math.Abs(v) < 999.5 {
 		return strconv.FormatFloat(v, 'g', 3, 64)
@@ -108,5 +107,5 @@ func median(v []float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// root reports whether what needs root can be measured.
+// root reports whether measurements that need root are possible.
 func root() bool { return os.Getuid() == 0 }

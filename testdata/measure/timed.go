@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// timedCommand is what this program is called with to run one command.
+// timedCommand is the argument with which this program runs a single command.
 const timedCommand = "timed"
 
 // taken is what one run of a command took.

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// process is what /proc says of one.
+// process is an entry of /proc.
 type process struct {
 	pid, parent int
-	cpu         float64 // seconds, of all its threads that were
+	cpu         float64 // seconds, including threads that have ended
 }
 
-// processes lists all.
+// listProcesses lists all processes.
 func listProcesses() map[int]process {
 	all := make(map[int]process)
 	names, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -26,7 +26,7 @@ func listProcesses() map[int]process {
 		if err != nil {
 			continue // it has ended
 		}
-		// The name, in brackets, may hold anything.
+		// The name, in parentheses, may contain anything.
 		_, rest, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
 		f := strings.Fields(rest)
 		if !ok || len(f) < 13 {
@@ -41,7 +41,7 @@ func listProcesses() map[int]process {
 	return all
 }
 
-// below lists root and what descends from it.
+// below lists root and its descendants.
 func below(all map[int]process, root int) []process {
 	var out []process
 	for pid, p := range all {
@@ -55,7 +55,7 @@ func below(all map[int]process, root int) []process {
 	return out
 }
 
-// peakOf is the most that they have been resident with, MB.
+// peakOf returns the greatest resident memory of processes and their descendants, in MB.
 func peakOf(all map[int]process, roots ...int) (mb float64) {
 	for _, r := range roots {
 		for _, p := range below(all, r) {
@@ -67,7 +67,7 @@ func peakOf(all map[int]process, roots ...int) (mb float64) {
 	return mb
 }
 
-// forks is how many processes there have been since the machine started.
+// forks returns how many processes there have been since the machine started.
 func forks() float64 {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// How long there is calm before the trouble, how long the trouble lasts, and how long is
-// recorded after it.
+// How long it is calm before the trouble, how long the trouble lasts, and how long the recording
+// continues after it.
 const (
 	calm   = 75 * time.Second
 	within = 70 * time.Second
 	after  = 15 * time.Second
 )
 
-// besides are the incidents that are made on this very machine, beside whatever else it
-// does. What they use of it is bounded: a core or two, 2 GB of memory, 1 GB of disk. Those
-// with a group of control or a volume ask for root.
+// besides are the incidents that are made on this very machine, beside its other work. They use
+// a bounded part of it: a core or two, 2 GB of memory, 1 GB of disk. Those with a control group
+// or a volume need root.
 var besides = func() (list []recipe) {
 	for _, t := range troubles {
 		list = append(list, recipe{Name: "beside-" + t.name, Title: t.cause, asked: within.Seconds() * 3 / 4, length: within.Seconds(),
@@ -32,7 +32,7 @@ var besides = func() (list []recipe) {
 	return list
 }()
 
-// A machine is this one while a trouble is made on it.
+// A machine is this machine while a trouble is made on it.
 type machine struct {
 	scratch string // a directory that is thrown away
 	running []*exec.Cmd
@@ -79,7 +79,7 @@ func (t trouble) record(ctx context.Context, root, scratch string) (archives []s
 	if err := pass(ctx, after); err != nil {
 		return nil, onset, err
 	}
-	// A new archive, so that this one is finished, beside those that the hour has ended.
+	// Begin a new archive, so that this one is finished, beside those that ended with an hour.
 	finished := func() []string {
 		list, _ := filepath.Glob(filepath.Join(dir, "*.tacho"))
 		return list
@@ -99,7 +99,7 @@ func (t trouble) record(ctx context.Context, root, scratch string) (archives []s
 	return archives, onset, nil
 }
 
-// pass lets time pass.
+// pass waits.
 func pass(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -109,7 +109,7 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// start starts a program of the machine: this one, by another name, with a work to do.
+// start starts a program of the machine: a copy of this program under another name, with a task.
 func (m *machine) start(name string, args ...string) (*exec.Cmd, error) {
 	if err := m.install(name); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (m *machine) install(name string) error {
 	return os.WriteFile(path, self, 0o755)
 }
 
-// clear ends all that was started and takes back what was done.
+// clear ends everything that was started, and undoes all changes.
 func (m *machine) clear() {
 	for _, cmd := range slices.Backward(m.running) {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -149,7 +149,7 @@ func (m *machine) clear() {
 	m.running, m.undo = nil, nil
 }
 
-// group makes a group of control of a kind (of version 1), with a setting.
+// group makes a control group (version 1) of a kind, with a setting.
 func (m *machine) group(kind, setting, value string) (string, error) {
 	dir := filepath.Join("/sys/fs/cgroup", kind, "beside")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -159,12 +159,12 @@ func (m *machine) group(kind, setting, value string) (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, setting), []byte(value), 0o644)
 }
 
-// join puts a process into a group of control.
+// join puts a process into a control group.
 func join(group string, cmd *exec.Cmd) error {
 	return os.WriteFile(filepath.Join(group, "cgroup.procs"), fmt.Appendln(nil, cmd.Process.Pid), 0o644)
 }
 
-// begin has the n-th program that was started begin what it is there for.
+// begin signals the n-th started program to begin its task.
 func (m *machine) begin(n int) error { return m.running[n].Process.Signal(syscall.SIGUSR1) }
 
 // volume mounts a tmpfs of some MB.

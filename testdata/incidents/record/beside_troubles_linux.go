@@ -10,12 +10,12 @@ import (
 // A trouble is something that goes wrong.
 type trouble struct {
 	name, cause string
-	want        string                 // what the first line must say, a regular expression
-	before      func(m *machine) error // what runs from the beginning on; nil: nothing
+	want        string                 // a regular expression that the first line of the answer must match
+	before      func(m *machine) error // starts what runs from the beginning; nil: nothing
 	then        func(m *machine) error // what happens at onset
 }
 
-// asking is a trouble whose culprit runs from the beginning on, and is asked to begin at
+// asking returns a trouble whose culprit runs from the beginning, and is signalled to begin at
 // onset.
 func asking(name, cause, want, program string, args ...string) trouble {
 	var cmd *exec.Cmd
@@ -28,7 +28,7 @@ func asking(name, cause, want, program string, args ...string) trouble {
 	}
 }
 
-// troubles are all of them.
+// troubles are all troubles.
 var troubles = []trouble{
 	asking("runaway-loop", "pricecalc, usually idle, uses a whole core", "pricecalc", "pricecalc", "loop", "80"),
 	asking("kernel-loop", "confwatch asks for the attributes of a file without pause", "confwatch", "confwatch", "stat"),

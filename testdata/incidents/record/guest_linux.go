@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guest reports whether this program is one inside the emulator, and is it: the
-// first thing that the kernel starts, the machine's init, or one of its programs,
-// which are told by their first argument what to do.
+// guest reports whether this program runs inside the emulator, and if so does its work there: as
+// the first program that the kernel starts, as the machine's init, or as one of its programs,
+// whose first argument says what to do.
 func guest() bool {
 	switch {
 	case os.Getpid() == 1 && os.Args[0] == "/init":
@@ -31,7 +31,7 @@ func guest() bool {
 	return true
 }
 
-// fatal ends the emulated machine, or on this one the program alone.
+// fatal ends the emulated machine or, outside of it, only this program.
 func fatal(err error) {
 	if os.Getpid() != 1 && os.Getenv("INCIDENT") != "emulated" {
 		fmt.Fprintln(os.Stderr, err)
@@ -42,7 +42,7 @@ func fatal(err error) {
 	unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 }
 
-// reachRoot loads the drivers and goes over to the disk.
+// reachRoot loads the drivers and changes to the file system on the disk.
 func reachRoot() error {
 	modules, _ := filepath.Glob("/modules/*")
 	for _, path := range modules {
@@ -76,7 +76,7 @@ type incident struct {
 	*linux
 }
 
-// boot is the machine's life.
+// boot runs the whole life of the machine.
 func boot(name string) error {
 	r := find(name)
 	if r == nil || r.linux == nil {
@@ -99,7 +99,7 @@ func boot(name string) error {
 	h.then(in)
 	fmt.Println("@end", time.Now().UnixNano())
 	time.Sleep(time.Duration(r.linux.after) * time.Second)
-	// A new archive, so that this one is finished.
+	// Begin a new archive, so that this one is finished.
 	recorder.Signal(syscall.SIGUSR1)
 	var finished []string
 	for range 600 {
@@ -117,7 +117,7 @@ func boot(name string) error {
 	return unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 }
 
-// settle mounts, names the host and brings the network up.
+// settle mounts file systems, sets the host name and brings the network up.
 func (in *incident) settle() error {
 	list := []error{unix.Mount("proc", "/proc", "proc", 0, ""), unix.Mount("sys", "/sys", "sysfs", 0, ""),
 		unix.Mount("tmpfs", "/run", "tmpfs", 0, "size=16m"), unix.Sethostname([]byte(linuxHost))}
@@ -129,7 +129,7 @@ func (in *incident) settle() error {
 	return errors.Join(append(list, network("lo", [4]byte{127, 0, 0, 1}), network("eth0", [4]byte{10, 20, 30, 40}))...)
 }
 
-// network gives an interface its address and sets it up.
+// network gives an interface its address and brings it up.
 func network(name string, address [4]byte) error {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -153,7 +153,7 @@ func network(name string, address [4]byte) error {
 		ask(unix.SIOCSIFFLAGS, func(r *unix.Ifreq) { r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING) }))
 }
 
-// reap takes leave of the orphans, as an init must.
+// reap waits for orphans, as an init must.
 func reap() {
 	for {
 		var status unix.WaitStatus
@@ -163,7 +163,7 @@ func reap() {
 	}
 }
 
-// hand writes files onto a disk, as a tar file.
+// hand writes files to a disk, as a tar file.
 func hand(paths []string, device string) error {
 	if len(paths) == 0 {
 		return errors.New("the recorder has finished no archive")
@@ -191,7 +191,7 @@ func hand(paths []string, device string) error {
 // users are those of the machine, by name.
 var users = map[string]uint32{"root": 0, "www": 33, "db": 70, "app": 1000}
 
-// install makes a program of the machine, which is a link to this one.
+// install makes a program of the machine, which is a hard link to this one.
 func install(path string) {
 	if _, err := os.Stat(path); err == nil {
 		return

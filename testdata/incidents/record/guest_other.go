@@ -2,9 +2,8 @@
 
 package main
 
-// guest reports whether this program is one inside the emulator, where it is
-// always Linux.
+// guest reports whether this program runs inside the emulator, where it always runs on Linux.
 func guest() bool { return false }
 
-// besides are incidents that are made on this machine, which are so on Linux only.
+// besides are incidents that are made on this machine, which is possible only on Linux.
 var besides []recipe

@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// A happening is an incident as it goes inside: what runs from the beginning on,
-// and what happens at onset, until the end.
+// A happening is an incident as seen inside: what runs from the beginning, and what happens from
+// onset to the end.
 type happening struct {
 	before, then func(*incident)
 }
 
-// ask has a process begin what it is there for.
+// ask signals a process to begin its task.
 func ask(p *os.Process) { p.Signal(syscall.SIGUSR1) }
 
-// pass lets the time of the incident pass.
+// pass waits until the incident is over.
 func (in *incident) pass() { time.Sleep(time.Duration(in.within) * time.Second) }
 
-// culprit is a happening whose culprit runs from the beginning on, and is asked
-// to begin at onset.
-// A program among its arguments is one that it starts.
+// culprit returns a happening whose culprit runs from the beginning, and is signalled to begin
+// at onset. A program among its arguments is one that it starts.
 func culprit(user, path string, args ...string) happening {
 	var p *os.Process
 	return happening{

@@ -16,21 +16,19 @@ import (
 	"time"
 )
 
-// linux is an incident on a Linux of its own: a kernel of Debian's in an
-// emulator, whose time goes by the instructions that it has carried out, so that
-// what else this machine does leaves no trace.
+// linux is an incident on a Linux machine of its own: a Debian kernel in an emulator, whose time
+// is counted in executed instructions, so that other work of this machine leaves no trace.
 type linux struct {
 	memory int    // MB; 0: 768
 	disks  []disk // besides the one with the root
 	calm   int    // seconds before onset
 	within int    // seconds from onset to end
 	after  int    // seconds of calm at the end
-	// What happens inside is in happenings; this is what happens outside.
+	// The happenings say what happens inside; this is what happens outside.
 	begins, ends func(*outside) error
 }
 
-// A disk is one of the emulated machine's, with a file system on it unless it
-// is for swapping.
+// A disk is a disk of the emulated machine, with a file system on it unless it is for swapping.
 type disk struct {
 	mount string // "": none
 	size  int    // MB
@@ -38,14 +36,14 @@ type disk struct {
 
 const emulator = "qemu-system-x86_64"
 
-// outside is what the emulator's side can do to the machine.
+// outside is what can be done to the machine through the emulator.
 type outside struct {
 	dir         string
 	here, there string        // the two ends of the machine's network, where each datagram is a frame
-	flood       chan struct{} // closed: ends
+	flood       chan struct{} // closing it ends the flood
 }
 
-// record runs the machine and gives the archives that it has left.
+// record runs the machine and returns the archives that it left.
 func (l *linux) record(ctx context.Context, name, root, kernel, scratch string) ([]string, time.Time, error) {
 	var onset time.Time
 	image, modules, err := kernelIn(kernel)
@@ -126,7 +124,7 @@ func kernelIn(dir string) (image, modules string, err error) {
 	return images[0], trees[0], nil
 }
 
-// arguments are the emulator's.
+// arguments returns the arguments for the emulator.
 func (l *linux) arguments(name, image, scratch string, out *outside) []string {
 	memory := l.memory
 	if memory == 0 {
@@ -152,7 +150,7 @@ func (l *linux) arguments(name, image, scratch string, out *outside) []string {
 	return args
 }
 
-// furnish makes the disks and what the kernel begins with.
+// furnish makes the disks and the kernel's initial file system.
 func (l *linux) furnish(ctx context.Context, root, modules, scratch string) error {
 	tree := filepath.Join(scratch, "tree")
 	for _, dir := range []string{"proc", "sys", "dev", "tmp", "run", "etc", "srv", "var/lib/tachograph", "var/lib/app", "var/log", "usr/sbin", "usr/bin", "usr/local/bin", "usr/local/sbin"} {
@@ -185,7 +183,7 @@ func (l *linux) furnish(ctx context.Context, root, modules, scratch string) erro
 		"group":      "root:x:0:\nwww:x:33:\ndb:x:70:\napp:x:1000:\n",
 		"os-release": "NAME=\"Debian GNU/Linux\"\nID=debian\nVERSION_ID=\"12\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n",
 		"machine-id": "5d1c8a2e0f3b47c69a1e4d2b7f605c31\n",
-		// The emulated processor is a tenth as fast as one of today.
+		// The emulated processor is a tenth as fast as a present one.
 		"recorder.toml": "[budget]\nmax_cpu = \"20%\"\n",
 	} {
 		if err := os.WriteFile(filepath.Join(tree, "etc", name), []byte(text), 0o644); err != nil {
@@ -233,12 +231,12 @@ func filesystem(ctx context.Context, path string, size int, tree string) error {
 	return nil
 }
 
-// drivers are the modules for the emulated devices, each after those it needs.
+// drivers are the modules for the emulated devices, each after those that it needs.
 var drivers = []string{"drivers/virtio/virtio_ring.ko", "drivers/virtio/virtio.ko", "drivers/virtio/virtio_pci_modern_dev.ko", "drivers/virtio/virtio_pci_legacy_dev.ko",
 	"drivers/virtio/virtio_pci.ko", "drivers/block/virtio_blk.ko", "net/core/failover.ko", "drivers/net/net_failover.ko", "drivers/net/virtio_net.ko"}
 
-// initrd writes the archive (cpio) that the kernel unpacks: this program and the
-// modules to reach the disks.
+// initrd writes the archive (cpio) that the kernel unpacks: this program, and the modules for
+// the disks.
 func initrd(path, program, modules string) error {
 	var b bytes.Buffer
 	ino := 0
@@ -262,7 +260,7 @@ func initrd(path, program, modules string) error {
 	for i, name := range drivers {
 		data, err := os.ReadFile(filepath.Join(modules, name))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // built in
+			continue // built into the kernel
 		}
 		if err != nil {
 			return err
@@ -273,8 +271,8 @@ func initrd(path, program, modules string) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// unpack takes the finished archives off the disk that the machine has left
-// them on, as a tar file.
+// unpack extracts the finished archives from the disk where the machine left them, as a tar
+// file.
 func unpack(image, dir string) ([]string, error) {
 	f, err := os.Open(image)
 	if err != nil {

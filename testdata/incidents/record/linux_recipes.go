@@ -2,7 +2,7 @@ package main
 
 const linuxHost = "build-03"
 
-// onLinux are the incidents at home on a server.
+// onLinux are the incidents of a server.
 var onLinux = []recipe{
 	{
 		Name: "runaway-loop", Title: "a program that is usually idle loops without end",

@@ -17,9 +17,9 @@ import (
 // mac is an incident on the simulated Mac.
 type mac struct {
 	onset    float64 // seconds after the beginning
-	length   int     // of the recording, in minutes awake
+	length   int     // of the recording, in minutes without sleep
 	scenario string
-	asleep   float64 // seconds that it sleeps in all
+	asleep   float64 // how many seconds it sleeps in all
 	panics   bool
 }
 
@@ -27,10 +27,10 @@ const (
 	macHost     = "macbook.local"
 	macArchives = "/Library/Archives"
 	macSpeed    = "12"
-	wentDown    = 64 // how the simulated Mac ends when it went down
+	wentDown    = 64 // the exit status of the simulated Mac when it went down
 )
 
-// calmMac is the shipped laptop on mains power with nothing out of the ordinary.
+// calmMac is the standard laptop on mains power, with nothing unusual.
 const calmMac = `
 host { root yes; loadavg saw 1.2 2.1 300 saw 1.4 1.9 900 1.75 }
 sysctl kern.memorystatus_vm_pressure_level 1
@@ -59,7 +59,7 @@ mount "/System/Volumes/Data" { f_bfree saw 60100000 60112233 600; f_bavail saw 6
 self { pid 97; rss 30M; path "/usr/local/bin/recorder" }
 `
 
-// record lives through the scenario with a recorder, and gives the archives.
+// record runs the scenario with a recorder, and returns the archives.
 func (m *mac) record(ctx context.Context, root, scratch string) ([]string, error) {
 	host, err := darwintest.FindMac(root)
 	if err != nil {
@@ -69,7 +69,7 @@ func (m *mac) record(ctx context.Context, root, scratch string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	// The archive is finished at a minute that the recording goes a little beyond.
+	// The archive is finished at a full minute, and the recording ends a little after it.
 	end := begin.Add(time.Duration(m.length)*time.Minute + seconds(m.asleep))
 	library := filepath.Join(scratch, "root", "Library")
 	reports := filepath.Join(library, "Logs", "DiagnosticReports")
@@ -103,7 +103,7 @@ func (m *mac) record(ctx context.Context, root, scratch string) ([]string, error
 	}
 }
 
-// report leaves the file that a Mac writes when it comes up after a panic.
+// report writes the file that a Mac writes when it starts after a panic.
 func (m *mac) report(dir string) error {
 	at := begin.Add(seconds(m.onset + 100))
 	path := filepath.Join(dir, "panic-full-"+at.Format("2006-01-02-150405")+".0002.panic")
@@ -131,7 +131,7 @@ func run(ctx context.Context, cmd *exec.Cmd) error {
 	}
 }
 
-// A curve is a value over seconds: straight lines between its points.
+// A curve is a value over seconds, linear between its points.
 type curve []struct{ at, is float64 }
 
 func (c curve) value(at float64) float64 {
@@ -148,7 +148,7 @@ func (c curve) value(at float64) float64 {
 	return c[len(c)-1].is
 }
 
-// level is the curve as a scenario's value, a step each second.
+// level returns the curve as a scenario's value, in steps of a second.
 func (c curve) level() string {
 	var b strings.Builder
 	last := fmt.Sprintf("%.0f", c.value(0))
@@ -162,11 +162,11 @@ func (c curve) level() string {
 	return b.String()
 }
 
-// counter is a counter that rises by the curve each second.
+// counter returns a counter that rises by the curve's value each second.
 func (c curve) counter(start float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "step %.0f", start)
-	// Beyond its last point a curve goes on as it is.
+	// After its last point a curve is constant.
 	for at := 0.5; at < 1000; at += 0.5 {
 		start += c.value(at) / 2
 		fmt.Fprintf(&b, " %g %.0f", at, start)

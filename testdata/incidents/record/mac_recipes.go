@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// onMac are the incidents at home on a Mac.
+// onMac are the incidents of a Mac.
 var onMac = []recipe{
 	{
 		Name: "memory-hog", Title: "a program takes all memory: compressor and swap fill up until it is killed",
@@ -38,8 +38,8 @@ const (
 	page = 16384
 )
 
-// memoryHog is one program that grows at 100 MB a second. What it takes, others
-// lose: to the compressor first, then to swap.
+// memoryHog is a program that grows by 100 MB a second. It takes this memory from others:
+// through the compressor first, then through swap.
 var memoryHog = func() string {
 	size := curve{{150, 600 * mega}, {255, 11000 * mega}, {288, 11300 * mega}}
 	gone := func(before, worst, after float64) curve {

@@ -3,12 +3,11 @@
 //	go run ./testdata/incidents/record            # which there are
 //	go run ./testdata/incidents/record NAME DIR   # record one into DIR/NAME
 //
-// Some happen on the simulated Mac (testdata/darwinhost), the others on a Linux
-// of their own in an emulator (qemu-system-x86_64), so that neither can harm the
-// machine that records them nor have its processes and names in the archive.
-// Whatever swaps, fills up, hangs or crashes is gone with the emulator, also when
-// this program is interrupted. A third kind is made on this very machine, beside
-// whatever else it does.
+// Some happen on the simulated Mac (testdata/darwinhost), others on a Linux machine in an
+// emulator (qemu-system-x86_64). These can neither harm the machine that records them nor bring
+// its processes and names into the archive. What swaps, fills up, hangs or crashes ends with the
+// emulator, even when this program is interrupted. A third kind is made on this very machine,
+// beside its other work.
 package main
 
 import (
@@ -27,7 +26,7 @@ import (
 	"time"
 )
 
-// begin is the wall clock at which every recording begins.
+// begin is the wall clock at the beginning of every recording.
 var begin = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 func main() {
@@ -94,7 +93,7 @@ func record(ctx context.Context, name, dir, kernel string) error {
 	return r.keep(filepath.Join(dir, name), archives, onset)
 }
 
-// keep puts archives and what is known of them into dir.
+// keep puts archives, and what is known about them, into dir.
 func (r *recipe) keep(dir string, archives []string, onset time.Time) error {
 	if len(archives) == 0 {
 		return errors.New("the recorder left no finished archive")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// freePorts are two addresses on this machine that nobody listens on.
+// freePorts returns two free addresses of this machine.
 func freePorts() (a, b string, err error) {
 	var conns [2]net.PacketConn
 	for i := range conns {
@@ -22,7 +22,7 @@ func freePorts() (a, b string, err error) {
 	return conns[0].LocalAddr().String(), conns[1].LocalAddr().String(), nil
 }
 
-// hang makes a disk take requests and complete none; false ends it.
+// hang makes a disk accept requests and complete none; on=false ends that.
 func (o *outside) hang(disk int, on bool) error {
 	limit := map[string]any{"device": fmt.Sprintf("disk%d", disk), "bps": 0, "bps_rd": 0, "bps_wr": 0, "iops": 4000, "iops_rd": 0, "iops_wr": 0}
 	if on {
@@ -31,7 +31,7 @@ func (o *outside) hang(disk int, on bool) error {
 	return o.command("block_set_io_throttle", limit)
 }
 
-// command is one to the emulator, over its QMP.
+// command sends a command to the emulator, over its QMP.
 func (o *outside) command(name string, arguments map[string]any) error {
 	conn, err := net.Dial("unix", filepath.Join(o.dir, "qmp"))
 	if err != nil {
@@ -64,7 +64,7 @@ func (o *outside) command(name string, arguments map[string]any) error {
 	return lines.Err()
 }
 
-// pour sends so many frames a second to the machine's network, until stopped.
+// pour sends frames to the machine's network, at the given rate a second, until stopped.
 func (o *outside) pour(rate, size int) error {
 	conn, err := net.Dial("udp", o.there)
 	if err != nil {
@@ -96,7 +96,7 @@ func (o *outside) stop() error {
 	return nil
 }
 
-// datagram is an Ethernet frame with a UDP packet for 10.20.30.40.
+// datagram returns an Ethernet frame with a UDP packet for 10.20.30.40.
 func datagram(size int) []byte {
 	f := make([]byte, 14+20+8+size)
 	copy(f, []byte{0x52, 0x54, 0, 0x0a, 0x14, 0x1e, 0x52, 0x54, 0, 1, 2, 3, 8, 0})

@@ -6,24 +6,22 @@ import (
 	"time"
 )
 
-// A recipe says how an incident is made and what is true of it.
+// A recipe says how an incident is made, and what is true about it.
 type recipe struct {
 	Name  string
 	Title string
-	// Seconds after onset: the moment that is asked about, how long the
-	// incident lasts. The window that is asked about begins around seconds
-	// before onset.
+	// Seconds after onset: the moment to ask about, and how long the incident lasts. The window
+	// to ask about begins around seconds before onset.
 	asked, length, around float64
 
 	known known
-	mac   *mac   // either this
-	linux *linux // or that
-	// or what makes it on this machine, beside its other work
+	mac   *mac   // one of these is set
+	linux *linux // one of these is set
+	// makes the incident on this machine, beside its other work
 	here func(ctx context.Context, root, scratch string) (archives []string, onset time.Time, err error)
 }
 
-// known is what stands beside an archive: the truth, and what whoever asks for
-// the cause must be told.
+// known is written beside an archive: the truth, and what an answer about the cause must say.
 type known struct {
 	Name  string    `json:"name"`
 	Title string    `json:"title"`
@@ -33,13 +31,13 @@ type known struct {
 	At   time.Time `json:"at"`
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Cause is the true cause in a few words, Culprit the name of the process,
-	// device, volume or interface.
+	// Cause is the true cause in a few words, Culprit the name of the process, device, volume or
+	// interface.
 	Cause   string `json:"cause"`
 	Culprit string `json:"culprit,omitempty"`
 	Pid     int    `json:"pid,omitempty"`
-	// Want are regular expressions, each of which must match in the first three
-	// lines of the answer, letters' case aside.
+	// Want are regular expressions, each of which must match in the first three lines of the
+	// answer, ignoring case.
 	Want []string `json:"want"`
 }
 

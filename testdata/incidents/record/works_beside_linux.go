@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// idle does next to nothing until this program is asked to begin.
+// idle does nearly nothing until this program is signalled to begin.
 func idle() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGUSR1)
@@ -30,7 +30,7 @@ func idle() {
 	}
 }
 
-// every is a channel that says so many times a second that it is time.
+// every returns a channel that is ready this many times a second.
 func every(perSecond int) <-chan time.Time { return time.Tick(time.Second / time.Duration(perSecond)) }
 
 func stat([]string) {
@@ -40,7 +40,7 @@ func stat([]string) {
 	}
 }
 
-// hold takes so many MB a second, up to so many.
+// hold allocates a number of MB a second, up to a limit.
 func hold(args []string) {
 	n := 0
 	for range every(number(args, 0)) {
@@ -78,7 +78,7 @@ func answer(args []string) {
 	}
 }
 
-// askFor asks fifty times a second, and waits for each answer.
+// askFor sends fifty requests a second, and waits for each answer.
 func askFor(args []string) {
 	var c net.Conn
 	for range every(10) {
@@ -96,7 +96,7 @@ func askFor(args []string) {
 	}
 }
 
-// orphan starts children that end at once, and waits for none.
+// orphan starts children that end at once, and never waits for them.
 func orphan(args []string) {
 	idle()
 	for range every(number(args, 0)) {
@@ -111,7 +111,7 @@ func open(args []string) {
 	_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 4096, Max: 4096})
 	idle()
 	for range every(number(args, 0)) {
-		_, _ = unix.Open("/etc/hostname", unix.O_RDONLY, 0) // until no more may be
+		_, _ = unix.Open("/etc/hostname", unix.O_RDONLY, 0) // until the limit is reached
 	}
 }
 
@@ -128,7 +128,7 @@ func threads(args []string) {
 	}
 }
 
-// convoy has so many threads take one lock in turn, each for a moment.
+// convoy makes a number of threads take one lock in turn, each for a moment.
 func convoy(args []string) {
 	idle()
 	r, w, err := os.Pipe()
@@ -149,7 +149,7 @@ func convoy(args []string) {
 	select {}
 }
 
-// accept takes connections until it is asked, then no more.
+// accept accepts connections until it is signalled, then no more.
 func accept(args []string) {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err == nil {
@@ -185,7 +185,7 @@ func connect(args []string) {
 	}
 }
 
-// syncing writes little and has the disk take it, without pause.
+// syncing writes little but waits for the disk each time, without pause.
 func syncing(args []string) {
 	f, err := os.Create(args[0])
 	if err != nil {
@@ -198,14 +198,14 @@ func syncing(args []string) {
 	}
 }
 
-// share works for so many hundredths of the time, as far as it is let.
+// share works for a percentage of the time, as far as its quota allows.
 func share(args []string) {
 	for range every(20) {
 		burn(number(args, 0) / 2)
 	}
 }
 
-// again starts a program that takes memory, whenever it has ended.
+// again starts a program that takes memory, again each time it has ended.
 func again(args []string) {
 	idle()
 	for range every(2) {
@@ -214,7 +214,7 @@ func again(args []string) {
 	}
 }
 
-// write writes so many MB/s to a file, round and round in 1 GB.
+// write writes a number of MB/s to a file, over and over the same 1 GB.
 func write(args []string) {
 	f, err := os.Create(args[0])
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// works are what the machine's programs do.
+// works are the tasks of the machine's programs.
 var works map[string]func(args []string)
 
 func init() {
@@ -27,7 +27,7 @@ func init() {
 	}
 }
 
-// calm starts what a modest server runs.
+// calm starts the programs of a modest server.
 func (in *incident) calm() {
 	in.start("root", "/usr/sbin/sshd", "rest")
 	install("/usr/bin/rotatelogs")
@@ -45,21 +45,21 @@ func number(args []string, i int) int {
 	return n
 }
 
-// burn uses the processor for so many milliseconds.
+// burn uses the processor for a number of milliseconds.
 func burn(ms int) {
 	for end := time.Now().Add(time.Duration(ms) * time.Millisecond); time.Now().Before(end); {
 	}
 }
 
-// serve works for some milliseconds ten times a second.
+// serve works for some milliseconds, ten times a second.
 func serve(args []string) {
 	for range time.Tick(100 * time.Millisecond) {
 		burn(1 + rand.IntN(2*number(args, 0)))
 	}
 }
 
-// store writes to a file and waits for the disk, every so many milliseconds,
-// 48 KB each time; it holds some MB.
+// store writes 48 KB to a file and waits for the disk, at an interval in milliseconds; it holds
+// some MB of memory.
 func store(args []string) {
 	f, err := os.OpenFile(args[0], os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -89,21 +89,21 @@ func child(path string, args ...string) error {
 	return cmd.Run()
 }
 
-// periodic runs a program that burns so many milliseconds every so many seconds.
+// periodic runs a program that burns some milliseconds, at an interval in seconds.
 func periodic(args []string) {
 	for range time.Tick(time.Duration(number(args, 0)) * time.Second) {
 		child(args[1], "burn", args[2])
 	}
 }
 
-// asked is a channel of each SIGUSR1.
+// asked returns a channel that gets each SIGUSR1.
 func asked() chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGUSR1)
 	return c
 }
 
-// loop is idle until asked, then uses a processor for so many seconds.
+// loop is idle until signalled, then uses a processor for some seconds.
 func loop(args []string) {
 	begin := asked()
 	for {
@@ -116,8 +116,8 @@ func loop(args []string) {
 	}
 }
 
-// fill appends so many KB a second to a file from when it is asked (at once if
-// args say so), up to so many MB, and goes on trying when the volume is full.
+// fill appends a number of KB a second to a file from when it is signalled (or at once if args
+// say so), up to a number of MB, and keeps trying when the volume is full.
 func fill(args []string) {
 	begin := asked()
 	if len(args) < 4 {
@@ -138,8 +138,8 @@ func fill(args []string) {
 	}
 }
 
-// fork starts so many programs a second for some seconds when asked, forty at a
-// time at most; each burns some milliseconds.
+// fork starts a number of programs a second for some seconds when signalled, at most forty at a
+// time; each burns some milliseconds.
 func fork(args []string) {
 	running := make(chan bool, 40)
 	for range asked() {
@@ -155,7 +155,7 @@ func fork(args []string) {
 	}
 }
 
-// crash lives for so many milliseconds and ends with a segmentation fault.
+// crash lives for a number of milliseconds and ends with a segmentation fault.
 func crash(args []string) {
 	held := make([]byte, 12<<20)
 	touch(held)
@@ -163,16 +163,16 @@ func crash(args []string) {
 	time.Sleep(time.Duration(number(args, 0)) * time.Millisecond * 3 / 4)
 	held[0]++
 	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
-	// The runtime would catch the signal and exit by itself: let the kernel end
-	// this process, as it does a program in C.
+	// The runtime would catch the signal and exit by itself: let the kernel end this process, as
+	// it does a C program.
 	var byDefault [4]uint64
 	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGSEGV), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
 	unix.Kill(os.Getpid(), unix.SIGSEGV)
 	select {}
 }
 
-// supervise keeps a service running, which is well until asked: from then on it
-// ends soon after each start, for some seconds.
+// supervise keeps a service running. The service is healthy until the signal; then, for some
+// seconds, it ends soon after each start.
 func supervise(args []string) {
 	broken := asked()
 	var end time.Time
@@ -195,8 +195,7 @@ func supervise(args []string) {
 	}
 }
 
-// thrash holds so many MB from when it is asked and touches all over them for
-// some seconds.
+// thrash allocates a number of MB when signalled, and touches all of it for some seconds.
 func thrash(args []string) {
 	for range asked() {
 		held, err := unix.Mmap(-1, 0, number(args, 0)<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -211,8 +210,8 @@ func thrash(args []string) {
 	}
 }
 
-// grow takes so many MB a second when asked, up to so many, holds them until so
-// many seconds are over.
+// grow allocates a number of MB a second when signalled, up to a limit, and holds them until a
+// number of seconds are over.
 func grow(args []string) {
 	for range asked() {
 		end := time.Now().Add(time.Duration(number(args, 2)) * time.Second)
@@ -234,7 +233,7 @@ func grow(args []string) {
 	}
 }
 
-// receive reads the datagrams that come to a port.
+// receive reads the datagrams to a port.
 func receive(args []string) {
 	conn, err := net.ListenPacket("udp", ":"+args[0])
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"darwintests/mac"
 )
 
-// items gives what is in a stackshot, one line for each item.
+// items returns the contents of a stackshot, one line for each item.
 func items(shot []byte) (out []string) {
 	depth := ""
 	for o := 0; o+16 <= len(shot); {
