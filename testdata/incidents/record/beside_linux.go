@@ -34,7 +34,7 @@ var besides = func() (list []recipe) {
 
 // A machine is this machine while a trouble is made on it.
 type machine struct {
-	scratch string // a directory that is thrown away
+	scratch string // a temporary directory
 	running []*exec.Cmd
 	undo    []func()
 }

@@ -18,13 +18,14 @@ type question struct {
 	Name     string
 	At       int64
 	From, To int64
-	// Wants says that the trouble is to be told; else that there was none.
+	// Wants says that the answer should name the trouble; else that it should say that there was
+	// none.
 	Wants bool
-	// Slid names the question that is this one a little later or earlier.
+	// Slid is the name of the question that this one shifts a little in time.
 	Slid string
 }
 
-// An answer is what replay said.
+// An answer is what replay answered.
 type answer struct {
 	question
 	Lines  []line
@@ -43,8 +44,7 @@ type line struct {
 	Claims  []claim `json:"claims"`
 }
 
-// claim is one number of a sentence: of which metric and instance it is, from when
-// to when, and what it came to.
+// claim is one number of a sentence: its metric and instance, its span, and its value.
 type claim struct {
 	Metric   string          `json:"metric"`
 	Instance string          `json:"instance"`
@@ -55,7 +55,7 @@ type claim struct {
 	Value    json.RawMessage `json:"value"`
 }
 
-// outcome is what an answer is at all.
+// outcome is the kind of an answer.
 type outcome int
 
 const (
@@ -76,7 +76,7 @@ func (a *answer) outcome() outcome {
 
 const minute = 60
 
-// questions are the ways in which a case is asked.
+// questions returns the questions about a case.
 func questions(c *cases.Case) []question {
 	if c.Kind == cases.None {
 		return calmQuestions(c)
@@ -87,13 +87,13 @@ func questions(c *cases.Case) []question {
 	add := func(name string, from, to int, wants bool, slid string) {
 		from, to = max(from, 0), min(to, all)
 		if c.Instant && wants && (from > on-5 || to < on+10) {
-			return // It does not hold the instant.
+			return // It does not contain the instant.
 		}
 		if to-from >= 15 {
 			list = append(list, question{Name: name, From: at(from), To: at(to), Wants: wants, Slid: slid})
 		}
 	}
-	// Of a sleep its middle is asked about.
+	// The question about a sleep is about its middle.
 	list = append(list, question{Name: "all", Wants: true}, question{Name: "at onset+10", At: at(on+10) - int64(c.Slept)*5e8, Wants: true})
 	if !c.Instant {
 		list = append(list, question{Name: "at middle", At: at(on + c.Length/2), Wants: true})
@@ -103,7 +103,8 @@ func questions(c *cases.Case) []question {
 		add("just then", on-15, on+15, true, "")
 	}
 	for _, by := range []int{-60, -30, 30, 60} {
-		// Of a window slid by more than half of it, less than half is the trouble.
+		// If a window is shifted by more than half its length, the trouble is less than half of
+		// it.
 		if lasts := by; max(lasts, -lasts)*2 <= c.Length {
 			add(fmt.Sprintf("trouble%+d", by), on+by, end+by, true, "trouble")
 		}
@@ -123,7 +124,7 @@ func questions(c *cases.Case) []question {
 	return list
 }
 
-// calmQuestions are those about a machine without trouble.
+// calmQuestions returns the questions about a machine without trouble.
 func calmQuestions(c *cases.Case) []question {
 	list := []question{{Name: "all"}, {Name: "at", At: c.Wall(c.Seconds / 2)}}
 	for i, long := range []int{20, 60, 60, 150, 300} {
@@ -135,10 +136,10 @@ func calmQuestions(c *cases.Case) []question {
 	return append(list, question{Name: "whole", From: c.Wall(0), To: c.Wall(c.Seconds)})
 }
 
-// stamp writes an instant for a command line.
+// stamp formats an instant for a command line.
 func stamp(wall int64) string { return time.Unix(0, wall).UTC().Format(time.RFC3339) }
 
-// ask asks replay.
+// ask runs replay why.
 func ask(replay, path string, q question) (*answer, error) {
 	args := []string{"why", "--format", "json", "--archive", path}
 	if q.At != 0 {
@@ -168,7 +169,7 @@ func ask(replay, path string, q question) (*answer, error) {
 	return a, nil
 }
 
-// run runs a program that may say no by its status.
+// run runs a program that may answer "no" with its exit status.
 func run(program string, args ...string) (out []byte, status int, took time.Duration, err error) {
 	cmd := exec.Command(program, args...)
 	var failed *exec.ExitError

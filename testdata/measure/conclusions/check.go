@@ -11,11 +11,11 @@ import (
 	"tachograph/testdata/measure/conclusions/cases"
 )
 
-// checked is what came of looking at the sentences of a line.
+// checked is the result of checking the sentences of a line.
 type checked struct {
 	count int
 	wrong []string
-	usual []string // who is named for what he always does
+	usual []string // names that are blamed for what they always do
 }
 
 func (k *checked) say(format string, args ...any) {
@@ -33,8 +33,8 @@ var (
 
 var scales = map[string]float64{"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
-// check looks at the claims of a line that the truth can be asked about: what a
-// process used, and whether what is laid at its door is its doing.
+// check checks the claims of a line that the truth covers: what a process used, and whether it
+// really caused what the line blames it for.
 func check(c *cases.Case, a *answer, l *line) *checked {
 	k := &checked{}
 	parts := strings.Split(l.Text, "; ")
@@ -50,7 +50,7 @@ func check(c *cases.Case, a *answer, l *line) *checked {
 	}
 	if u := usedCPU.FindStringSubmatch(parts[0]); u != nil && c.Ledger[name] != nil {
 		said, _ := strconv.ParseFloat(u[1], 64)
-		// Sweeps stand five seconds apart.
+		// Sweeps are five seconds apart.
 		best := 0.0
 		for _, by := range []int{0, 5, -5} {
 			mean := c.Ledger.Mean(name, from-5, to+by)
@@ -93,8 +93,8 @@ func known(c *cases.Case, name string) bool {
 	return slices.Contains(c.Truth.Who, name) || slices.Contains(c.Truth.Near, name)
 }
 
-// ordinary reports whether processes of a name used no more of anything than they
-// do in most stretches as long, though no longer than half a minute.
+// ordinary reports whether processes of a name used no more of anything than in most stretches
+// of the same length, at most half a minute.
 func ordinary(c *cases.Case, name string, from, to int) bool {
 	long := min(max(to-from, 10), 30)
 	usual := c.Ledger.Usual(name, long, c.Seconds)
@@ -106,7 +106,7 @@ func ordinary(c *cases.Case, name string, from, to int) bool {
 	return true
 }
 
-// carries is how much of what is laid at its door a process accounts for.
+// carries returns the share of what a process is blamed for that it really accounts for.
 func carries(c *cases.Case, name, part string, from, to int) (share float64, what string) {
 	var mine, all float64
 	add := func(what string, of func(user, sys, wait, disk float64) float64) (float64, string) {

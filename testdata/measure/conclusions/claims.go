@@ -10,16 +10,15 @@ import (
 	"tachograph/store"
 )
 
-// recount recomputes what a line claims from the archive, and says what does not
-// come out. A claim is right if what it says is what the metric's values come to
-// between its instants, in one of the ways in which a number can be told of them:
-// a mean, an extreme, the first or last, what was gained, or how fast.
+// recount recomputes what a line claims from the archive, and returns the wrong claims. A claim
+// is right if its number follows from the metric's values between its instants in one of the
+// possible ways: as a mean, an extreme, the first or last, the gain, or the rate.
 func recount(r *store.Reader, l *line) (count int, wrong []string) {
 	for i := range l.Claims {
 		c := &l.Claims[i]
 		var said float64
 		if json.Unmarshal(c.Value, &said) != nil {
-			continue // It is no number.
+			continue // It is not a number.
 		}
 		count++
 		list := readings(r, c)
@@ -34,7 +33,7 @@ func recount(r *store.Reader, l *line) (count int, wrong []string) {
 	return count, wrong
 }
 
-// readings are the numbers that the values of a claim's metric come to.
+// readings returns the numbers that follow from the values of a claim's metric.
 func readings(r *store.Reader, c *claim) (list []float64) {
 	from, to := parse(c.From), parse(c.To)
 	sel := store.Selection{Metrics: []string{c.Metric}, From: from, To: to, Prior: true}
@@ -62,7 +61,7 @@ func readings(r *store.Reader, c *claim) (list []float64) {
 		runs++
 		gain := last - first
 		if run.Metric.Sem == metric.Counter && run.Instance != nil && run.Instance.Began() >= from {
-			gain = last // All of a life that began in between.
+			gain = last // all of a life that began within the span
 		}
 		long := math.Max(float64(to-from)/1e9, 1)
 		for k, x := range []float64{sum / known, most, least, first, last, gain, gain / long} {
@@ -77,8 +76,8 @@ func readings(r *store.Reader, c *claim) (list []float64) {
 	return sums
 }
 
-// comesTo reports whether a number is one of a list, in whatever units: of shares,
-// bytes and times the archive has thousandths and multiples.
+// comesTo reports whether a number is one of a list, in any units: shares, bytes and times in
+// the archive have thousandths and multiples.
 func comesTo(list []float64, said float64) bool {
 	for _, x := range list {
 		for _, unit := range []float64{1, 1e-3, 1e-6, 1e-9, 1024, 512, 0.01, 100} {

@@ -13,7 +13,7 @@ import (
 	"tachograph/testdata/measure/conclusions/cases"
 )
 
-// change is a line of diff.
+// change is a line of diff's JSON.
 type change struct {
 	Kind     string   `json:"kind"`
 	Subject  string   `json:"subject"`
@@ -24,13 +24,13 @@ type change struct {
 	Text     string   `json:"text"`
 }
 
-// compared is what diff said of two windows.
+// compared is what diff said about two windows.
 type compared struct {
 	Name     string
-	Injected bool // the trouble lies in the second
+	Injected bool // the trouble is in the second window
 	Lines    []change
-	Said     []string // the lines that a reader sees: several changes may stand in one
-	Right    int      // the first line that tells of what was injected, from 1; 0: none
+	Said     []string // the lines that a reader sees; several changes may be in one
+	Right    int      // the first line about the injected trouble, from 1; 0: none
 	False    []string
 	Took     time.Duration
 }
@@ -42,7 +42,7 @@ type spans struct {
 	injected, like bool
 }
 
-// comparisons are the pairs of windows of a case.
+// comparisons returns the pairs of windows of a case.
 func comparisons(c *cases.Case) (list []spans) {
 	if c.Kind == cases.None {
 		for i := range 4 {
@@ -64,7 +64,7 @@ func comparisons(c *cases.Case) (list []spans) {
 	return list
 }
 
-// compare asks diff and judges what it says.
+// compare runs diff and judges its answer.
 func compare(replay, path string, c *cases.Case, s spans) (*compared, error) {
 	window := func(from int) string { return stamp(c.Wall(from)) + ".." + stamp(c.Wall(from+s.to)) }
 	out, _, took, err := run(replay, "diff", "--format", "json", "--archive", path, window(s.a), window(s.b))
@@ -102,8 +102,7 @@ func compare(replay, path string, c *cases.Case, s spans) (*compared, error) {
 
 var numberOf = regexp.MustCompile(`^ ?\d+\. `)
 
-// numbered are the lines of an answer that have a number, each with what it goes on
-// with.
+// numbered returns the numbered lines of an answer, each with its continuation lines.
 func numbered(text string) (list []string) {
 	for _, line := range strings.Split(text, "\n") {
 		switch {
@@ -116,8 +115,7 @@ func numbered(text string) (list []string) {
 	return list
 }
 
-// tellsOf reports whether a line is of the one that was injected: of whom it is, or
-// of what.
+// tellsOf reports whether a line is about the injected trouble: about its culprit or its kind.
 func tellsOf(c *cases.Case, line string) bool {
 	if len(c.Truth.Who) > 0 {
 		for _, name := range c.Truth.Who {
@@ -130,7 +128,7 @@ func tellsOf(c *cases.Case, line string) bool {
 	return c.Truth.Right(line)
 }
 
-// contradicts says what is wrong with a line of diff; "" where nothing is.
+// contradicts returns what is wrong with a line of diff; "" if nothing is.
 func contradicts(c *cases.Case, s spans, l *change) string {
 	used := c.Ledger[l.Subject]
 	if used == nil {
@@ -166,7 +164,7 @@ func contradicts(c *cases.Case, s spans, l *change) string {
 			return ""
 		}
 		x, y := of(s.a), of(s.b)
-		// What is told is read every five seconds.
+		// Values are read every five seconds.
 		slack := 0.1*max(x, y) + 6*max(x, y)/float64(s.to)
 		if math.Abs(*l.Before-x) > slack+0.02*max(x, y) || math.Abs(*l.After-y) > slack+0.02*max(x, y) {
 			if (*l.After-*l.Before)*(y-x) <= 0 || math.Abs(y-x) < 0.5*math.Abs(*l.After-*l.Before) {

@@ -8,12 +8,12 @@ import (
 	"tachograph/testdata/measure/conclusions/cases"
 )
 
-// A verdict is what is thought of an answer.
+// A verdict is the judgement of an answer.
 type verdict struct {
 	First     bool // line 1 is right
-	Any       bool // any line is
+	Any       bool // any line is right
 	False     []string
-	Usual     []string // lines about what is usual
+	Usual     []string // lines about usual behaviour
 	Lines     int
 	Sentences int
 	Outcome   outcome
@@ -39,7 +39,7 @@ func judge(c *cases.Case, a *answer, archive *store.Reader) *verdict {
 	return v
 }
 
-// subject is who a line is about.
+// subjectOf matches the subject of a line.
 var subjectOf = regexp.MustCompile(`^(?:\d+ processes called )?((?:disk |volume |network |memory )?[^\s(,:]+)`)
 
 func subject(text string) string {
@@ -50,8 +50,8 @@ func subject(text string) string {
 	return strings.TrimSpace(m[1])
 }
 
-// same reports whether two answers tell the same: the same first line about the
-// same, or the same that was nothing. Who cannot tell contradicts nobody.
+// same reports whether two answers agree: both have the same first line about the same subject,
+// or both found nothing. An answer that could not tell agrees with any.
 func same(x, y *answer) bool {
 	if x.outcome() == untold || y.outcome() == untold {
 		return true

@@ -1,7 +1,7 @@
-// Command conclusions asks replay's why and diff about labelled recordings, and
-// says in a table how often they are right: a machine with ordinary work of some
-// kind on it, to which a trouble of some kind is added at a time, a strength and a
-// length that the seed gives.
+// Command conclusions asks replay's why and diff about labelled recordings, and prints in a
+// table how often they are right. A recording is of a machine with ordinary work of some kind,
+// to which a trouble of some kind is added, at a time, a strength and a length that follow from
+// the seed.
 //
 //	go run ./testdata/measure/conclusions
 //	go run ./testdata/measure/conclusions -only "fork storm" -noise compile -cases 3
@@ -73,7 +73,7 @@ func main() {
 	}
 }
 
-// result is what came of a case.
+// result is the result of a case.
 type result struct {
 	Case     *cases.Case
 	Answers  []*answer
@@ -119,11 +119,11 @@ func (b *bench) run() error {
 	return nil
 }
 
-// job names a case.
+// job is a case to run.
 type job struct {
 	kind, noise string
 	n           int
-	recorded    *cases.Case // it is not made, but there
+	recorded    *cases.Case // set if it exists and need not be made
 	path        string
 	tape        *cases.Tape
 }
@@ -259,7 +259,7 @@ func (b *bench) one(j job, work string) *result {
 	return r
 }
 
-// questions are those to why.
+// questions returns the questions for why.
 func (b *bench) questions(c *cases.Case) []question {
 	if b.diffs {
 		return nil
@@ -299,7 +299,7 @@ func (b *bench) tell(r *result, path string) {
 	}
 }
 
-// tellDiff prints what diff said of two windows.
+// tellDiff prints what diff said about two windows.
 func (b *bench) tellDiff(d *compared) {
 	for _, f := range d.False {
 		fmt.Println("   FALSE diff", f)
@@ -338,7 +338,7 @@ func (b *bench) print(results []*result) error {
 	return nil
 }
 
-// kindsOf are the kinds of some results, in their order.
+// kindsOf returns the kinds of results, in their order.
 func kindsOf(results []*result) (list []string) {
 	for _, r := range results {
 		if !slices.Contains(list, r.Case.Kind) {

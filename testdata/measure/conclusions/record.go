@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// loads are what this machine does while it is recorded to be a noise: shell
-// scripts that go on without end, in a directory that is thrown away.
+// loads are what this machine does while it is recorded as a noise: shell scripts that run
+// without end, in a temporary directory.
 var loads = []struct{ name, script string }{
 	{"as-it-is", `while :; do sleep 60; done`},
 	{"builds", `while :; do GOCACHE="$D/cache" go build -o /dev/null tachograph/cmd/replay; rm -rf "$D/cache"; sleep 15; done`},
@@ -20,8 +20,7 @@ var loads = []struct{ name, script string }{
 	{"files", `while :; do dd if=/dev/zero of="$D/f" bs=1M count=200 conv=fsync status=none; gzip -f -k "$D/f"; cat "$D/f" >/dev/null; sleep 20; done`},
 }
 
-// record records this machine under each of the loads, for so long, into a
-// directory each.
+// record records this machine under each of the loads, for a time, each into its own directory.
 func record(dir string, long time.Duration) error {
 	work, err := os.MkdirTemp("", "conclusions")
 	if err != nil {
@@ -47,7 +46,7 @@ func record(dir string, long time.Duration) error {
 	return nil
 }
 
-// under does something while a script runs, which is ended with all that it has
+// under calls do while a script runs. It then ends the script with everything that the script
 // started.
 func under(script, work string, do func() error) error {
 	cmd := exec.Command("/bin/sh", "-c", script)

@@ -7,7 +7,7 @@ import (
 	"tachograph/testdata/measure/conclusions/cases"
 )
 
-// tally counts what came of the questions about one kind.
+// tally counts the results of the questions about one kind.
 type tally struct {
 	asked, first, any, nothing, untold int
 	strong, strongFirst                int // of a tenth of its resource or more
@@ -54,7 +54,7 @@ func one(b bool) int {
 	return 0
 }
 
-// newTables are the tables of a run.
+// newTables returns the tables of a run.
 func newTables(results []*result) string {
 	var out strings.Builder
 	row := func(name string, t *tally) {
@@ -97,7 +97,7 @@ func newTables(results []*result) string {
 	return out.String()
 }
 
-// part is a share in percent.
+// part returns a share in percent.
 func part(x, of int) string {
 	if of == 0 {
 		return "-"
@@ -105,7 +105,7 @@ func part(x, of int) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(x)/float64(of))
 }
 
-// diffTally counts what came of comparisons.
+// diffTally counts the results of comparisons.
 type diffTally struct {
 	like, lines, wrong, withWrong, quiet int
 	injected, third                      int
@@ -126,8 +126,8 @@ func (t *diffTally) add(r *result) {
 	}
 }
 
-// diffTables are the tables of diff: of like windows by noise, and of injected
-// changes by kind.
+// diffTables writes the tables of diff: of like windows by noise, and of injected changes by
+// kind.
 func diffTables(out *strings.Builder, results []*result) {
 	fmt.Fprintln(out, "\n| diff of like windows beside | pairs | lines for each | false lines for each | pairs with a false line | \"nothing changed\" |\n|---|---|---|---|---|---|")
 	all := &diffTally{}

@@ -1,7 +1,7 @@
-// Command load is a busy workstation for recorders to watch: so many processes,
-// most of them idle as on any, some that compute, write, read and talk to each
-// other, and so many short-lived ones a second. It runs until it is told to
-// end, and takes with it all that it started.
+// Command load is a busy workstation for recorders to measure: a number of processes, most of
+// them idle as on any machine, some that compute, write, read and talk to each other, and a
+// number of short-lived ones a second. It runs until it gets a signal, and ends everything that
+// it started.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// crowd is all that was started.
+// crowd is everything that was started.
 type crowd struct {
 	dir  string
 	kids []*exec.Cmd
@@ -64,7 +64,7 @@ func run(processes, forks, sleepers int) error {
 		<-stop
 		return nil
 	}
-	// Three a call: a shell, and two that it starts.
+	// Three for each call: a shell, and two that it starts.
 	tick := time.NewTicker(3 * time.Second / time.Duration(forks))
 	defer tick.Stop()
 	for {
@@ -77,10 +77,10 @@ func run(processes, forks, sleepers int) error {
 	}
 }
 
-// workstation starts so many processes.
+// workstation starts n processes.
 func (c *crowd) workstation(n int) {
 	for range n * 20 / 100 {
-		c.start("/bin/sh", "-c", "while :; do sleep "+strconv.Itoa(20+c.rnd.IntN(600))+"; done") // and the sleep
+		c.start("/bin/sh", "-c", "while :; do sleep "+strconv.Itoa(20+c.rnd.IntN(600))+"; done") // and its sleep
 	}
 	for range n * 28 / 100 {
 		c.start("/bin/sleep", "100000")
@@ -130,7 +130,7 @@ func (c *crowd) start(program string, args ...string) {
 	c.kids = append(c.kids, cmd)
 }
 
-// end ends them, and what they started.
+// end ends them, and their children.
 func (c *crowd) end() {
 	for _, k := range c.kids {
 		_ = syscall.Kill(-k.Process.Pid, syscall.SIGKILL)

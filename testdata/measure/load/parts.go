@@ -51,7 +51,7 @@ func number(s string) int {
 	return n
 }
 
-// worker does a little each period, with so many megabytes.
+// worker does a little work each period, and holds some megabytes.
 func worker(period time.Duration, megabytes int) {
 	memory := make([]byte, megabytes<<20)
 	for n := 0; ; n++ {
@@ -62,7 +62,7 @@ func worker(period time.Duration, megabytes int) {
 	}
 }
 
-// pulse uses so many percent of a processor, for a while now and then.
+// pulse uses a percentage of a processor, for a while now and then.
 func pulse(duty int) {
 	for {
 		until := time.Now().Add(time.Duration(3+rand.IntN(20)) * time.Second)
@@ -81,7 +81,7 @@ func spin(until time.Time) {
 	}
 }
 
-// writer writes files, one over the other, and has some of it made safe.
+// writer writes files, over and over the same ones, and syncs some.
 func writer(path string) {
 	text := make([]byte, 200<<10)
 	for n := 0; ; n++ {
@@ -102,7 +102,7 @@ func writer(path string) {
 	}
 }
 
-// reader walks over files.
+// reader reads files at random.
 func reader(dir string) {
 	for {
 		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -119,7 +119,7 @@ func reader(dir string) {
 	}
 }
 
-// server answers itself over the loopback interface.
+// server sends requests to itself over the loopback interface.
 func server() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

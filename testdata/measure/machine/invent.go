@@ -7,13 +7,13 @@ import (
 	"tachograph/sample/metric"
 )
 
-// invented are the groups of a made-up machine: how many metrics each has
-// besides those that questions are asked about, and its rows.
+// invented are the groups of a made-up machine: how many metrics each has besides those that
+// questions are about, and its rows.
 var invented = []struct {
 	name    string
 	others  int
 	rows    []string
-	metrics []string // those that questions are asked about
+	metrics []string // those that questions are about
 }{
 	{"cpu", 3, []string{"cpu", "cpu0", "cpu1"}, []string{"cpu.user", "cpu.nice", "cpu.system", "cpu.idle", "cpu.iowait"}},
 	{"stat", 3, []string{""}, []string{"stat.processes", "stat.ctxt", "stat.intr"}},
@@ -27,33 +27,33 @@ var invented = []struct {
 	{"pressure", 4, []string{"cpu some", "cpu full", "io some", "io full", "memory some", "memory full"}, nil},
 }
 
-// processMetrics are those of a process, levels before counters.
+// processMetrics are the metrics of a process, levels before counters.
 var processMetrics = []string{"state", "num_threads", "vsize", "rss", "fds", "utime", "stime", "minflt", "majflt", "read_bytes", "write_bytes",
 	"rchar", "wchar", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"}
 
 const processLevels = 5
 
-// commands are what processes are called; the first of them run all the time.
+// commands are names of processes; the first of them run all the time.
 var commands = []string{"systemd", "sshd", "postgres", "redis-server", "nginx", "node", "python3", "perl", "bash", "sleep", "tail", "kworker/0:1",
 	"rcu_sched", "dockerd", "cc1", "ld", "go", "compile", "git", "make", "cat", "ls", "date", "awk", "gzip", "pgbench"}
 
 const everRunning = 14
 
-// inventor makes the machine up second by second.
+// inventor makes up the machine, second by second.
 type inventor struct {
 	rnd     *rand.Rand
 	blocks  []*metric.Block
 	procs   *metric.Block
-	pace    []int // of each process, how much it does
-	ends    []int // its last second
+	pace    []int // how much each process does
+	ends    []int // the last second of each process
 	born    int
 	seconds int
-	steady  int // processes that are there from the first second to the last
+	steady  int // number of processes that live from the first second to the last
 }
 
-// Invent makes a machine up: so many processes, read every so many seconds, and
-// some 870 series of the system, over so many seconds that are played again and
-// again. The same numbers make the same machine.
+// Invent makes up a machine with a number of processes, read at an interval in seconds, and some
+// 870 series of the system, over a number of seconds that are played again and again. The same
+// arguments give the same machine.
 func Invent(seed uint64, processes, every, seconds int) *Machine {
 	v := &inventor{rnd: rand.New(rand.NewPCG(seed, 2)), seconds: seconds, steady: processes * 9 / 10}
 	for _, g := range invented {
@@ -148,7 +148,7 @@ func (v *inventor) second(at metric.Stamp, n, every int) []*metric.Tick {
 			for i := range b.Rows {
 				kind := int(mix(uint64(g), uint64(c), uint64(i)) % 100)
 				if c < len(invented[g].metrics) && i < 3 {
-					kind = 78 + c // it is asked about
+					kind = 78 + c // questions are about it
 				}
 				v.step(&b.Cols[c].Bits[i], d.Sem, kind)
 			}
@@ -168,8 +168,8 @@ func (v *inventor) second(at metric.Stamp, n, every int) []*metric.Tick {
 	return ticks
 }
 
-// step moves a value of the system: most stand still, others go at a pace, and
-// some by leaps.
+// step changes a value of the system: most are constant, others change steadily, and some by
+// leaps.
 func (v *inventor) step(value *uint64, sem metric.Semantics, kind int) {
 	switch {
 	case kind < 68:
@@ -181,7 +181,7 @@ func (v *inventor) step(value *uint64, sem metric.Semantics, kind int) {
 	}
 }
 
-// live lets a process do something, or nothing.
+// live makes a process do something, or nothing.
 func (v *inventor) live(i int) {
 	cols := v.procs.Cols
 	if v.rnd.IntN(400) >= v.pace[i] {

@@ -1,12 +1,11 @@
-// Package machine is a busy workstation that measurements record: some 360
-// processes and 870 series of the system, every value of which follows from a
-// recording of 40 minutes and the number of the second. The recording is a
-// dataset, or made up where there is none (see Invent).
+// Package machine is a busy workstation for measurements: some 360 processes and 870 series of
+// the system, whose values all follow from a recording of 40 minutes and the number of the
+// second. The recording is a dataset, or made up if there is none (see Invent).
 //
-// The recording is played again and again, so that time goes on for as many
-// days as are asked for: counters continue, by more or less each time round,
-// and levels are somewhat higher or lower. What lived through the whole
-// recording lives for ever; other processes come again as other processes.
+// The recording is played again and again, for as many days as requested: counters continue,
+// rising by more or less each time round, and levels are somewhat higher or lower. Instances
+// that lived through the whole recording live forever; other processes come again as new
+// processes.
 package machine
 
 import (
@@ -25,7 +24,7 @@ type Machine struct {
 	at     int // of the recording's instants
 	system metric.Tick
 	proc   metric.Tick
-	names  map[*name]*metric.Instance // of this round
+	names  map[*name]*metric.Instance // of the present round
 }
 
 // recording is what is played.
@@ -36,11 +35,11 @@ type recording struct {
 	start    metric.Stamp
 }
 
-// group is a group of metrics under the names and in the units of the recorder.
+// group is a group of metrics with the names and in the units of the recorder.
 type group struct {
 	group  *metric.Group
-	scaled []bool   // its levels are not codes
-	factor []uint64 // of the recording's units
+	scaled []bool   // its levels are numbers and not codes
+	factor []uint64 // for the recording's units
 	total  *metric.Group
 	sums   []int // the columns that total sums up
 	sumRow string
@@ -59,25 +58,25 @@ type block struct {
 	cols  [][]uint64
 }
 
-// row is what is called an instance elsewhere: of a process, its whole life.
+// row is an instance; for a process, its whole life.
 type row struct {
 	number  int
 	group   *group
 	first   []uint64
 	last    []uint64
-	gone    []uint64 // what its counters have gained in earlier rounds
+	gone    []uint64 // what its counters gained in earlier rounds
 	seen    int
 	stays   bool
 	current *name
 }
 
-// name is a row as it was called for a time.
+// name is a row with the name that it had for a time.
 type name struct {
 	row  *row
 	inst metric.Instance
 }
 
-// newMachine begins with the first second of rec, which has been read whole.
+// newMachine returns a machine at the first second of rec, which is complete.
 func newMachine(rec *recording) *Machine {
 	procs := 0
 	for _, in := range rec.instants {
@@ -92,13 +91,13 @@ func newMachine(rec *recording) *Machine {
 	return &Machine{rec: rec, names: make(map[*name]*metric.Instance)}
 }
 
-// Start is the first instant.
+// Start returns the first instant.
 func (m *Machine) Start() metric.Stamp { return m.rec.start }
 
 // AtEnd reports whether the recording has just been played to its end.
 func (m *Machine) AtEnd() bool { return m.at == len(m.rec.instants) }
 
-// Peek is the instant of the next ticks.
+// Peek returns the instant of the next ticks.
 func (m *Machine) Peek() metric.Stamp {
 	if m.AtEnd() {
 		return m.stamp(m.rec.period * int64(m.round+1))
@@ -106,14 +105,13 @@ func (m *Machine) Peek() metric.Stamp {
 	return m.stamp(m.rec.instants[m.at].since + m.rec.period*int64(m.round))
 }
 
-// stamp is the instant so long after the start.
+// stamp returns the instant that is since nanoseconds after the start.
 func (m *Machine) stamp(since int64) metric.Stamp {
 	s := m.rec.start
 	return metric.Stamp{Wall: s.Wall + since, Awake: s.Awake + since, Cont: s.Cont + since}
 }
 
-// Next returns the ticks of the next instant; of the processes nil where they
-// are not read.
+// Next returns the ticks of the next instant; processes is nil if they are not read then.
 func (m *Machine) Next() (system, processes *metric.Tick) {
 	at := m.Peek()
 	if m.AtEnd() {
@@ -141,7 +139,7 @@ func (m *Machine) Next() (system, processes *metric.Tick) {
 	return &m.system, &m.proc
 }
 
-// SkipTo leaves out what happens before so many nanoseconds have passed.
+// SkipTo skips everything before since nanoseconds have passed.
 func (m *Machine) SkipTo(since int64) {
 	for m.rec.period*int64(m.round+1) <= since {
 		m.again()
@@ -165,7 +163,7 @@ func (m *Machine) again() {
 	clear(m.names)
 }
 
-// factor is what the values of a series are multiplied with in this round.
+// factor returns the factor for the values of a series in this round.
 func (m *Machine) factor(r *row, c int, sem metric.Semantics) float64 {
 	if m.round == 0 {
 		return 1
@@ -195,7 +193,7 @@ func (m *Machine) block(b *block, at metric.Stamp) *metric.Block {
 	return out
 }
 
-// value is what v is in this round.
+// value returns v changed for this round.
 func (m *Machine) value(r *row, c int, v uint64) uint64 {
 	sem := r.group.group.Metrics[c].Sem
 	switch f := m.factor(r, c, sem); {
@@ -210,7 +208,7 @@ func (m *Machine) value(r *row, c int, v uint64) uint64 {
 	}
 }
 
-// instance is what plays the part of n in this round.
+// instance returns the instance that takes the place of n in this round.
 func (m *Machine) instance(n *name) *metric.Instance {
 	if m.round == 0 {
 		return &n.inst
@@ -232,7 +230,7 @@ func (m *Machine) instance(n *name) *metric.Instance {
 	return now
 }
 
-// totals sums the rows up; of the processors one row is the total already.
+// totals sums up the rows, or takes the row that is the total, as processors have.
 func (g *group) totals(b *metric.Block) *metric.Block {
 	out := &metric.Block{Group: g.total, At: b.At, Rows: []*metric.Instance{nil}}
 	for _, c := range g.sums {
@@ -247,7 +245,7 @@ func (g *group) totals(b *metric.Block) *metric.Block {
 	return out
 }
 
-// mix is a hash of three numbers.
+// mix returns a hash of three numbers.
 func mix(a, b, c uint64) uint64 {
 	x := a*0x9e3779b97f4a7c15 ^ b*0xbf58476d1ce4e5b9 ^ c*0x94d049bb133111eb
 	x ^= x >> 30

@@ -6,17 +6,16 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A known metric of a recording is called otherwise by the recorder, and may
-// be in other units, which its values are multiplied to be in.
+// A known metric of a recording has another name in the recorder. It may have other units, to
+// which factor converts its values.
 type known struct {
 	name   string
 	units  metric.Units
 	factor uint64
-	total  string // the metric that sums its rows up
+	total  string // the metric that is the sum of its rows
 }
 
-// ours are the metrics that questions are asked about. A tick of the recording
-// is 10 ms, a page 4 KB.
+// ours are the metrics that questions are about. A tick of the recording is 10 ms, a page 4 KB.
 var ours = map[string]known{
 	"process.process.utime":        {"proc.psinfo.utime", metric.Milliseconds, 10, ""},
 	"process.process.stime":        {"proc.psinfo.stime", metric.Milliseconds, 10, ""},
@@ -47,7 +46,7 @@ var ours = map[string]known{
 	"stat.stat.intr":               {"kernel.all.intr", metric.Counts, 1, ""},
 }
 
-// families say what the others of a group are called.
+// families says how the other metrics of a group are named.
 var families = map[string]struct {
 	prefix, ours string
 	single       bool // there is one row, without a name
@@ -65,8 +64,7 @@ var families = map[string]struct {
 	"stat":       {"stat.stat.", "kernel.all.stat.", true},
 }
 
-// newGroup is g as the recorder would have it; or, if it is to be plain, as it
-// stands in the recording.
+// newGroup returns g as the recorder has it or, if plain, as it is in the recording.
 func newGroup(g *metric.Group, plain bool) *group {
 	out := &group{proc: g.Name == "process", scaled: make([]bool, len(g.Metrics)), factor: make([]uint64, len(g.Metrics))}
 	for c, d := range g.Metrics {
@@ -106,7 +104,7 @@ func newGroup(g *metric.Group, plain bool) *group {
 	return out
 }
 
-// Static is what is read once per archive.
+// Static returns what is read once per archive.
 func Static(at metric.Stamp) *metric.Tick {
 	d := &metric.Desc{Name: "hinv.ncpu", Type: metric.U32, Sem: metric.Discrete, Class: metric.Static, Help: "Processors"}
 	return &metric.Tick{Class: metric.Static, At: at, Blocks: []*metric.Block{{

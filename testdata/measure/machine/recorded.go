@@ -9,8 +9,8 @@ import (
 	"tachograph/store/storetest"
 )
 
-// Recorded is the machine of the dataset at path, its processes read every so
-// many seconds. If it is to be plain, its metrics keep their names and units.
+// Recorded returns the machine of the dataset at path, with processes read at an interval in
+// seconds. If plain, its metrics keep their names and units.
 func Recorded(path string, every int, plain bool) (*Machine, error) {
 	d, err := storetest.Open(path)
 	if err != nil {
@@ -34,7 +34,7 @@ func Recorded(path string, every int, plain bool) (*Machine, error) {
 	}
 }
 
-// keeper makes a recording of ticks.
+// keeper makes a recording from ticks.
 type keeper struct {
 	rec    recording
 	plain  bool

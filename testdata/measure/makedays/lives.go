@@ -6,14 +6,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// lives finds processes worth asking about.
+// lives finds processes that are good subjects for questions.
 type lives struct {
 	lasting, short string // pids
 	ticks          int
 	seen           map[string]int
 }
 
-// busy is what the process that lives all the time is looked for by.
+// busy are the names among which the process that lives all the time is looked for.
 var busy = []string{"node", "redis-server", "postgres", "python3"}
 
 // note looks at a tick of the first day.
@@ -33,7 +33,7 @@ func (l *lives) note(t *metric.Tick, firstDay bool) {
 	if l.short != "" {
 		return
 	}
-	// The short one was born after the beginning and has lived for twelve ticks.
+	// The short one was started after the beginning and has lived for twelve ticks.
 	for _, in := range rows {
 		if l.seen[in.Key]++; l.seen[in.Key] == 12 {
 			l.short = pid(in)

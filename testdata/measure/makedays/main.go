@@ -1,6 +1,6 @@
-// Command makedays makes archives of days as the recorder makes them: through
-// the ordinary Writer with its journal, barriers, seals, commits and rotation,
-// only faster than life. What it made it says in JSON.
+// Command makedays makes archives of whole days in the same way as the recorder: through the
+// ordinary Writer with its journal, barriers, seals, commits and rotation, only faster. It
+// prints what it made as JSON.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"tachograph/testdata/measure/machine"
 )
 
-// options say what is made.
+// options say what to make.
 type options struct {
 	out, dataset     string
 	first, days      int
@@ -32,13 +32,12 @@ type options struct {
 type Made struct {
 	Days    []Day `json:"days"`
 	Seconds float64
-	// From and To are the first instant and the one after the last, in
-	// seconds since 1970.
+	// From and To are the first instant, and the one after the last, in seconds since 1970.
 	From, To int64
-	// Lasting is the pid of a process that lives all the time, Short of one
-	// that lives for some minutes.
+	// Lasting is the PID of a process that lives all the time, Short of one that lives for some
+	// minutes.
 	Lasting, Short string
-	// Written are the bytes handed to write(2).
+	// The bytes that were passed to write(2).
 	JournalWritten, CommitWritten, FinishWritten int64
 	Moments                                      []Moment
 }
@@ -101,12 +100,12 @@ func newMachine(o options) (*machine.Machine, error) {
 	return machine.Recorded(o.dataset, every, o.once)
 }
 
-// clock is the time in the machine.
+// clock is the time on the machine.
 type clock struct{ at atomic.Pointer[metric.Stamp] }
 
 func (c *clock) now() metric.Stamp { return *c.at.Load() }
 
-// maker makes the days one after the other with one Writer.
+// maker makes the days, one after the other, with one Writer.
 type maker struct {
 	options
 	m        *machine.Machine
@@ -114,10 +113,10 @@ type maker struct {
 	work     string
 	made     *Made
 	clock    *clock
-	finished chan error // of the day before
+	finished chan error // the end of the previous day
 	values   int64
 	lives    lives
-	// nextMoment is when the next moment is to be taken, on the continuous clock.
+	// nextMoment is when to take the next moment, on the continuous clock.
 	nextMoment int64
 }
 
@@ -181,8 +180,7 @@ func (k *maker) record(n int, last bool) error {
 	}
 }
 
-// begin makes the Writer at the very beginning, and records what is read once
-// per archive.
+// begin makes the Writer before the first day, and records what is read once per archive.
 func (k *maker) begin(at metric.Stamp) (err error) {
 	if k.w == nil {
 		k.w, err = recording.Create(recording.Options{
@@ -197,8 +195,7 @@ func (k *maker) begin(at metric.Stamp) (err error) {
 	return k.append(machine.Static(at))
 }
 
-// append records a tick. A commit is waited for: in life there is an hour until
-// the next one.
+// append records a tick, and waits for a commit: a real recorder has an hour until the next one.
 func (k *maker) append(t *metric.Tick) error {
 	k.values += int64(t.Values())
 	if err := k.w.Append(t); err != nil {
@@ -217,8 +214,8 @@ func (k *maker) settle() error {
 	return nil
 }
 
-// finish ends the day. The archive is completed while the next day is played,
-// as the recorder does it.
+// finish ends the day. The archive is completed while the next day is played, as in the
+// recorder.
 func (k *maker) finish() error {
 	if k.finished != nil {
 		if err := <-k.finished; err != nil {
@@ -253,7 +250,7 @@ func (k *maker) complete(r *recording.Rotation, values int64) error {
 	return nil
 }
 
-// leave ends as by a kill: what the journal holds is not committed.
+// leave ends as if killed: the contents of the journal are not committed.
 func (k *maker) leave() error {
 	k.waitQuiet()
 	s := k.w.Status()

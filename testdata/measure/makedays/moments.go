@@ -14,21 +14,21 @@ import (
 	"tachograph/store/layout"
 )
 
-// Moment is a copy of the directory of a live archive, as a reader finds it there,
-// and the second of the last tick, since 1970.
+// Moment is a copy of the directory of a live archive, as a reader finds it, with the second of
+// the last tick since 1970.
 type Moment struct {
 	Dir string
 	At  int64
 }
 
-// momentsOver is what moments are taken of: the end of the last day.
+// momentsOver is the end of the last day, from which moments are taken.
 const momentsOver = time.Hour
 
-// quiet is for how long nothing may be written before a moment is taken. In life
-// there is a second between two ticks, and what a turn leaves to be done is done.
+// quiet is how long nothing may be written before a moment is taken. A real recorder has a
+// second between two ticks, in which it finishes its work.
 const quiet = 20 * time.Millisecond
 
-// moment takes one, if it is time.
+// moment takes a moment, if it is time.
 func (k *maker) moment(at metric.Stamp, until int64) error {
 	if k.moments <= 0 || at.Cont < until-int64(momentsOver) || at.Cont < k.nextMoment {
 		return nil
@@ -47,7 +47,7 @@ func (k *maker) moment(at metric.Stamp, until int64) error {
 		if err == nil && listErr == nil && slices.Equal(before, after) {
 			return nil
 		}
-		// The writer gave or took a name meanwhile.
+		// The writer renamed or removed a file meanwhile.
 		if err != nil && !errors.Is(err, fs.ErrNotExist) || listErr != nil {
 			return errors.Join(err, listErr)
 		}
@@ -65,8 +65,7 @@ func (k *maker) waitQuiet() {
 	}
 }
 
-// liveFiles returns the names of the files of dir that a reader of a live archive
-// looks at.
+// liveFiles returns the names of the files in dir that a reader of a live archive reads.
 func liveFiles(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

@@ -1,6 +1,6 @@
-// Command plain writes what makedays records in plain forms, for others to
-// store: as lines of Influx's protocol, instant by instant, or as columns,
-// series by series, each value as its difference to the one before.
+// Command plain writes what makedays records in plain forms, for other programs to store: as
+// lines of Influx's protocol, instant by instant, or as columns, series by series, each value as
+// its difference from the one before.
 package main
 
 import (
@@ -66,7 +66,7 @@ func play(m *machine.Machine, day time.Duration, once bool, form string, out *bu
 	return end(out)
 }
 
-// lines puts a block as lines.
+// lines returns a function that writes a block as lines.
 func lines(out *bufio.Writer) func(*metric.Block) {
 	escape := strings.NewReplacer(" ", `\ `, ",", `\,`, "=", `\=`)
 	var line []byte
@@ -86,7 +86,7 @@ func lines(out *bufio.Writer) func(*metric.Block) {
 				line = strconv.AppendInt(line, int64(b.Cols[c].Bits[i]), 10)
 			}
 			line = strconv.AppendInt(append(line, ' '), b.At.Wall, 10)
-			out.Write(append(line, '\n')) // an error stays until Flush
+			out.Write(append(line, '\n')) // an error is kept until Flush
 		}
 	}
 }
@@ -101,7 +101,7 @@ type columns struct {
 
 type column struct {
 	name  string
-	first int // its first instant
+	first int // the index of its first instant
 	last  uint64
 	bytes []byte
 }
@@ -130,8 +130,7 @@ func (c *columns) add(b *metric.Block) {
 	}
 }
 
-// write writes names and times, and then all values, those of a metric
-// together.
+// write writes names and times, and then all values, those of each metric together.
 func (c *columns) write(out io.Writer) error {
 	byMetric := make(map[string][]*column)
 	var metrics []string

@@ -1,5 +1,5 @@
-// Package cases makes labelled recordings: a machine with ordinary work on it,
-// and at a time that is known a trouble whose cause is known.
+// Package cases makes labelled recordings: of a machine with ordinary work on it and, at a known
+// time, a trouble with a known cause.
 package cases
 
 import (
@@ -12,10 +12,10 @@ import (
 	"tachograph/testdata/measure/conclusions/sim"
 )
 
-// A Case is one recording, and what is true of it.
+// A Case is a recording, and the truth about it.
 type Case struct {
 	ID       string  `json:"id"`
-	Kind     string  `json:"kind"` // of the trouble; "none"
+	Kind     string  `json:"kind"` // of the trouble, or "none"
 	Noise    string  `json:"noise"`
 	Strength float64 `json:"strength"` // share of the resource
 	Seconds  int     `json:"seconds"`
@@ -24,12 +24,12 @@ type Case struct {
 	Slept    int     `json:"slept,omitempty"`   // seconds that the machine was asleep
 	Stepped  int     `json:"stepped,omitempty"` // seconds that the clock was set by
 
-	// Instant says that the trouble was over as soon as it had come.
+	// Instant says that the trouble was over at once.
 	Instant bool `json:"instant,omitempty"`
 
 	Truth Truth        `json:"truth"`
 	M     *sim.Machine `json:"-"`
-	// Ledger is what processes used, where that is known.
+	// Ledger is what processes used, if that is known.
 	Ledger sim.Ledger `json:"-"`
 	start  int64
 	rnd    *rand.Rand
@@ -38,18 +38,16 @@ type Case struct {
 
 // Truth is what a right answer says.
 type Truth struct {
-	// Who are the names that a right line has one of, What patterns one of which
-	// it fits.
+	// A right line has one of the names in Who, and matches one of the patterns in What.
 	Who  []string `json:"who"`
 	What []string `json:"what"`
-	// Near are names that may be blamed as well: children, victims, who waits.
+	// Near are names that may also be blamed: children, victims, waiting processes.
 	Near []string `json:"near"`
-	// All are patterns that a right line fits, every one, where Who and What are
-	// not known.
+	// All are patterns that a right line matches, all of them, if Who and What are not known.
 	All []string `json:"all,omitempty"`
 }
 
-// Right reports whether a line tells the truth of the case.
+// Right reports whether a line is right about the case.
 func (t *Truth) Right(text string) bool {
 	for _, p := range t.All {
 		if !regexp.MustCompile("(?i)" + p).MatchString(text) {
@@ -71,24 +69,24 @@ func (t *Truth) Right(text string) bool {
 	return len(t.What) == 0
 }
 
-// mentions reports whether a text holds a name as a word of its own.
+// mentions reports whether a text contains a name as a separate word.
 func mentions(text, name string) bool {
 	return regexp.MustCompile(`(^|[^\w/.-])` + regexp.QuoteMeta(name) + `($|[^\w/-])`).MatchString(text)
 }
 
-// From and To are the trouble's, as wall clocks; All the recording's.
+// From and To are the wall clocks at which the trouble begins and ends.
 func (c *Case) From() int64 { return c.at(c.Onset) }
 func (c *Case) To() int64   { return c.at(c.Onset + c.Length) }
 
-// At is the wall clock of a second of the recording.
+// At returns the wall clock of a second of the recording.
 func (c *Case) At(second int) int64 { return c.at(second) }
 
 func (c *Case) at(second int) int64 { return c.start + int64(second)*1e9 }
 
-// Active reports whether the trouble is on in a second.
+// Active reports whether the trouble is active in a second.
 func (c *Case) Active(t int) bool { return t >= c.Onset && t < c.Onset+c.Length }
 
-// newCase draws what a case is.
+// newCase makes the random choices for a case.
 func newCase(set string, seed uint64, n int, kind, noise string) *Case {
 	h := fnv.New64a()
 	fmt.Fprint(h, set, kind, noise, n)
@@ -101,10 +99,10 @@ func newCase(set string, seed uint64, n int, kind, noise string) *Case {
 	return c
 }
 
-// seldom is how often a recording is of minutes for each that is of hours.
+// seldom: one recording in this many lasts hours, the others minutes.
 const seldom = 20
 
-// Make makes a case up and writes its recording into dir.
+// Make makes up a case and writes its recording into dir.
 func Make(set string, seed uint64, n int, kind, noise, dir string) (*Case, string, error) {
 	c := newCase(set, seed, n, kind, noise)
 	c.M = sim.New(size(c.rnd), c.rnd.Uint64())
@@ -117,7 +115,7 @@ func Make(set string, seed uint64, n int, kind, noise, dir string) (*Case, strin
 	if add == nil {
 		return nil, "", fmt.Errorf("no noise %q", noise)
 	}
-	if c.rnd.IntN(seldom) == 0 { // The recording is of hours.
+	if c.rnd.IntN(seldom) == 0 { // The recording lasts hours.
 		c.Onset += 3600 * (1 + c.rnd.IntN(2))
 	}
 	c.Seconds = c.Onset + c.Length + []int{20, 60, 150, 300}[c.rnd.IntN(4)]
@@ -152,7 +150,7 @@ func (c *Case) record(dir string, noise func(*sim.Machine, int)) (string, error)
 // None is the kind of a case without trouble.
 const None = "none"
 
-// names are what culprits are called: others in each set.
+// names returns names for culprits: different ones in each set.
 func names(set string) []string {
 	if set == "kept" {
 		return []string{"quotemill", "stitchd", "harvester", "vaultsync", "beaconsrv", "rollupd", "photoindex", "cartographer", "mailsieve", "bidengine", "thumbworker", "statrelay"}
@@ -160,16 +158,15 @@ func names(set string) []string {
 	return []string{"pricecalc", "reportgen", "tilerender", "ledgerd", "invoiced", "geocoder", "feedparser", "sessiond", "trackmerge", "auditlogd", "renderd", "indexer"}
 }
 
-// name takes the next name.
+// name returns the next name.
 func (c *Case) name() string {
 	n := c.names[0]
 	c.names = c.names[1:]
 	return n
 }
 
-// Wall is the wall clock of a second of the recording, as a person knows it:
-// after a sleep it is later, and after the
-// clock was set another.
+// Wall returns the wall clock of a second of the recording, as a user knows it: later after a
+// sleep, and shifted after the clock was set.
 func (c *Case) Wall(second int) int64 {
 	wall := c.at(second)
 	if second > c.Onset {
@@ -178,7 +175,7 @@ func (c *Case) Wall(second int) int64 {
 	return wall
 }
 
-// Second is the second of the recording in which a wall clock lies.
+// Second returns the second of the recording for a wall clock.
 func (c *Case) Second(wall int64) int {
 	s := int((wall - c.start) / 1e9)
 	if s > c.Onset {

@@ -10,7 +10,7 @@ import (
 // A Noise is what a machine does besides any trouble.
 type Noise struct {
 	Name string
-	// Add starts what runs on the machine, and returns what happens each second.
+	// Add starts what runs on the machine, and returns a function that is called each second.
 	Add func(m *sim.Machine) func(m *sim.Machine, t int)
 }
 
@@ -27,7 +27,7 @@ var Noises = []Noise{
 	{"mixed", mixed},
 }
 
-// size makes a machine up.
+// size returns a random machine.
 func size(rnd *rand.Rand) sim.Size {
 	cores := []int{2, 4, 4, 8}[rnd.IntN(4)]
 	memory := []float64{8192, 8192, 16384, 32768}[rnd.IntN(4)]
@@ -45,7 +45,7 @@ func size(rnd *rand.Rand) sim.Size {
 	return s
 }
 
-// wander is a factor about one that changes slowly.
+// wander is a factor around 1 that changes slowly.
 type wander struct{ x, spread float64 }
 
 func (w *wander) next(rnd *rand.Rand) float64 {
@@ -53,7 +53,7 @@ func (w *wander) next(rnd *rand.Rand) float64 {
 	return math.Exp(w.x)
 }
 
-// steady has a process do about the same all the time.
+// steady makes a process do about the same all the time.
 func steady(p *sim.Proc, w sim.Want, spread float64) *sim.Proc {
 	drift := &wander{spread: spread}
 	base := w
@@ -76,7 +76,7 @@ func steady(p *sim.Proc, w sim.Want, spread float64) *sim.Proc {
 
 func random(p *sim.Proc) *rand.Rand { return p.Machine().Rand }
 
-// daemons are what runs everywhere.
+// daemons starts what runs on every machine.
 func daemons(m *sim.Machine) {
 	for _, d := range []struct {
 		name, user string
@@ -116,7 +116,7 @@ func idle(m *sim.Machine) func(*sim.Machine, int) {
 	}
 }
 
-// compile is a workstation on which somebody builds and tests again and again.
+// compile is a workstation whose user builds and tests again and again.
 func compile(m *sim.Machine) func(*sim.Machine, int) {
 	daemons(m)
 	editor := m.Start(nil, "nvim", "ada")
@@ -180,7 +180,7 @@ func database(m *sim.Machine) func(*sim.Machine, int) {
 	}
 }
 
-// polling is scripts that wait for something: until grep -q ...; do sleep; done.
+// polling runs scripts that wait for something: until grep -q ...; do sleep; done.
 func polling(m *sim.Machine) func(*sim.Machine, int) {
 	daemons(m)
 	type script struct {
@@ -220,7 +220,7 @@ func polling(m *sim.Machine) func(*sim.Machine, int) {
 	}
 }
 
-// idleWork is a little of this and that.
+// idleWork does various small tasks.
 func idleWork(m *sim.Machine) func(*sim.Machine, int) {
 	app := steady(m.Start(nil, "node", "app"), sim.Want{User: 0.02, Sys: 0.005, Switches: 60, Packets: 12, Bytes: 3e3, Memory: 180e3, Shared: 40e3}, 0.7)
 	app.Threads = 11
@@ -263,7 +263,7 @@ func churn(m *sim.Machine) func(*sim.Machine, int) {
 	}
 }
 
-// cron is a server on which something is started every few minutes.
+// cron is a server that starts a program every few minutes.
 func cron(m *sim.Machine) func(*sim.Machine, int) {
 	daemons(m)
 	work := idleWork(m)

@@ -37,11 +37,11 @@ func Tapes(dir string) (list []*Tape, err error) {
 	return list, nil
 }
 
-// Apart are kinds that change the machine as a whole, which is another's where a
+// Apart are kinds of trouble that change the machine as a whole, which is another machine if a
 // tape is the noise.
 var Apart = []string{"sleep", "clock step", "kernel thread", "throttled", "slab"}
 
-// MakeOver makes a case of a trouble beside what was recorded on a real machine.
+// MakeOver makes a case with a trouble beside the recording of a real machine.
 func MakeOver(set string, seed uint64, n int, kind string, t *Tape, dir string) (*Case, string, error) {
 	c := newCase(set, seed, n, kind, t.Name)
 	s := size(c.rnd)

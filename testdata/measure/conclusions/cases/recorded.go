@@ -12,9 +12,8 @@ import (
 	"tachograph/store"
 )
 
-// Recorded are the incidents that really happened: those of testdata/incidents
-// below root, and those beside the repository, where there are any. Nothing is
-// known of what processes used in them.
+// Recorded returns the incidents that really happened: those of testdata/incidents below root,
+// and those beside the repository, if there are any. What processes used in them is not known.
 func Recorded(root string) ([]*Case, []string, error) {
 	var list []*Case
 	var paths []string
@@ -68,13 +67,13 @@ func Recorded(root string) ([]*Case, []string, error) {
 	return list, paths, nil
 }
 
-// says are what a line about an incident says, by words of its note.
+// says are patterns for a line about an incident, by words of its note.
 var says = []struct{ note, what string }{
 	{"SIGSTOP", "stopp"}, {"EMFILE", "files|descriptors|EMFILE"}, {"OOM", "killed|memory"}, {"zombies", "zombie|defunct"}, {"quota", "quota|throttl|held back|cgroup"},
 	{"fork", "began|fork|start"}, {"fill", "full|fill"}, {"threads", "threads"}, {"sync", "sync|flush|disk|wr"}, {"lock", "switch"}, {"listen", "listen|connections"},
 }
 
-// noted is an incident by its note, which begins with who it was.
+// noted returns an incident by its note, which begins with the culprit.
 func noted(path string) (*Case, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -7,19 +7,19 @@ import (
 // A trouble is something that goes wrong on a machine.
 type trouble struct {
 	kind string
-	// least is the share of its resource from which on there is any such trouble;
-	// lasts is how many seconds it takes at least to show.
+	// least is the share of its resource from which on it counts as a trouble; lasts is how many
+	// seconds it must last to show.
 	least float64
 	lasts int
-	// instant troubles are over as soon as they have come.
+	// instant troubles are over at once.
 	instant bool
-	// what are patterns of what a right line says besides who it was.
+	// what are patterns for a right line, besides the culprit's name.
 	what []string
 	// begin prepares the machine and says what happens each second.
 	begin func(*Case) func(*sim.Machine, int)
 }
 
-// Kinds are those of all troubles.
+// Kinds returns the kinds of all troubles.
 func Kinds() (list []string) {
 	for _, t := range troubles() {
 		list = append(list, t.kind)
@@ -44,7 +44,7 @@ func find(kind string) *trouble {
 	return nil
 }
 
-// culprit is a process that has run for long, with a little to do.
+// culprit returns a process that has run for long, with little to do.
 func (c *Case) culprit() *sim.Proc {
 	name := c.name()
 	c.Truth.Who = append(c.Truth.Who, name)
@@ -53,7 +53,7 @@ func (c *Case) culprit() *sim.Proc {
 	return p
 }
 
-// while has a process do something else while the trouble is on.
+// while makes a process behave differently while the trouble is active.
 func (c *Case) while(p *sim.Proc, does func(p *sim.Proc, t int)) func(*sim.Machine, int) {
 	ordinary := p.Live
 	p.Live = func(p *sim.Proc) {
@@ -66,7 +66,7 @@ func (c *Case) while(p *sim.Proc, does func(p *sim.Proc, t int)) func(*sim.Machi
 	}
 	return func(_ *sim.Machine, t int) {
 		if c.Active(t) && p.Ended() {
-			c.Length = t - c.Onset + 1 // It is over: the kernel killed it.
+			c.Length = t - c.Onset + 1 // It is over: the kernel killed the process.
 		}
 	}
 }

@@ -27,7 +27,7 @@ func forkStorm(c *Case) func(*sim.Machine, int) {
 	}
 }
 
-// zombies are children that have ended and nobody took note of.
+// zombies are children that have ended and that their parent does not reap.
 func zombies(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	var dead []*sim.Proc
@@ -74,7 +74,7 @@ func workers(c *Case) func(*sim.Machine, int) {
 	}
 }
 
-// heavyBuild is honest work that takes the machine all the same.
+// heavyBuild is honest work that uses the whole machine all the same.
 func heavyBuild(c *Case) func(*sim.Machine, int) {
 	main := c.name()
 	child := "cc1plus"

@@ -19,7 +19,7 @@ var diskTroubles = []trouble{
 	{kind: "stuck", least: 1, lasts: 60, what: []string{"stuck|hung|waiting|uninterrupt"}, begin: stuckNFS},
 }
 
-// volumeFilled fills what is left of a volume.
+// volumeFilled fills the rest of a volume.
 func volumeFilled(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	v := c.M.Volumes[1+c.rnd.IntN(2)]
@@ -33,7 +33,7 @@ func volumeFilled(c *Case) func(*sim.Machine, int) {
 	return c.while(p, func(p *sim.Proc, _ int) { p.Write, p.Sys, p.User = each, 0.1, 0.05 })
 }
 
-// volumeFull is a volume that has been full from the beginning on.
+// volumeFull is a volume that is full from the beginning.
 func volumeFull(c *Case) func(*sim.Machine, int) {
 	v := c.M.Volumes[1+c.rnd.IntN(2)]
 	v.Used = v.Capacity
@@ -63,7 +63,7 @@ func reader(c *Case) func(*sim.Machine, int) {
 	return c.while(p, func(p *sim.Proc, _ int) { p.Read, p.Sys = c.Strength*p.Disk.Bandwidth, 0.1 })
 }
 
-// manyReaders is a program of which many processes read at once.
+// manyReaders is a program with many processes that read at once.
 func manyReaders(c *Case) func(*sim.Machine, int) {
 	name := c.name()
 	c.Truth.Who = []string{name}
@@ -82,7 +82,7 @@ func syncs(c *Case) func(*sim.Machine, int) {
 	return c.while(p, func(p *sim.Proc, _ int) { p.Syncs, p.Write, p.Sys = c.Strength*p.Disk.IOPS/2, c.Strength*400e3, 0.04 })
 }
 
-// slowDisk is a disk that has become slow, for all who use it.
+// slowDisk is a disk that has become slow, for all of its users.
 func slowDisk(c *Case) func(*sim.Machine, int) {
 	d := c.M.Disks[1]
 	p := c.culprit()

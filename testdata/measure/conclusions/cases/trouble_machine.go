@@ -22,7 +22,7 @@ func steal(c *Case) func(*sim.Machine, int) {
 	}
 }
 
-// throttled is processors that are held back while they are wanted.
+// throttled is processors that are slowed down under load.
 func throttled(c *Case) func(*sim.Machine, int) {
 	p := steady(c.M.Start(nil, c.name(), "app"), sim.Want{User: 0.75 * float64(c.M.Cores), Memory: 60e3}, 0.05)
 	p.Threads = 2 * c.M.Cores
@@ -65,7 +65,7 @@ func sleep(c *Case) func(*sim.Machine, int) {
 	}
 }
 
-// kernelThread is work that the kernel does on its own.
+// kernelThread is work of the kernel itself.
 func kernelThread(c *Case) func(*sim.Machine, int) {
 	p := c.M.Find([]string{"kcompactd0", "kworker/u8:1", "khugepaged"}[c.rnd.IntN(3)])
 	c.Truth.Who = []string{p.Name}

@@ -39,7 +39,7 @@ func leak(c *Case) func(*sim.Machine, int) {
 	})
 }
 
-// swapStorm works on more memory than there is.
+// swapStorm works on more memory than the machine has.
 func swapStorm(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	return c.while(p, func(p *sim.Proc, t int) {
@@ -58,8 +58,7 @@ func outOfMemory(c *Case) func(*sim.Machine, int) {
 	})
 }
 
-// groupOOM grows to the limit of its control group and is killed there, again and
-// again.
+// groupOOM grows to the limit of its control group and is killed there, again and again.
 func groupOOM(c *Case) func(*sim.Machine, int) {
 	name := c.name()
 	c.Truth.Who = []string{name}
@@ -95,7 +94,7 @@ func tmpfsFills(c *Case) func(*sim.Machine, int) {
 	})
 }
 
-// slab is the kernel's own objects, that somebody has it keep.
+// slab is kernel objects that a process makes the kernel keep.
 func slab(c *Case) func(*sim.Machine, int) {
 	usual := 0.0
 	return func(m *sim.Machine, t int) {

@@ -17,7 +17,7 @@ var networkTroubles = []trouble{
 	{kind: "drops", least: 0.05, what: []string{"drop|lost|faulty"}, begin: drops},
 }
 
-// flood is packets from outside that nobody asked for.
+// flood is unrequested packets from outside.
 func flood(c *Case) func(*sim.Machine, int) {
 	n := c.M.Nets[0]
 	c.Truth.Who = []string{n.Name}
@@ -31,7 +31,7 @@ func flood(c *Case) func(*sim.Machine, int) {
 	}
 }
 
-// sender is a process that sends as much as the network takes.
+// sender is a process that sends as much as the network can carry.
 func sender(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	c.Truth.Who = append(c.Truth.Who, "eth0")
@@ -60,7 +60,7 @@ func linkDown(c *Case) func(*sim.Machine, int) {
 
 // listenQueue is a listener that does not accept quickly enough.
 func listenQueue(c *Case) func(*sim.Machine, int) {
-	// Whose queue it is nobody records.
+	// The recording does not say whose queue it is.
 	p := c.culprit()
 	p.Sockets = 200
 	c.Truth.Near, c.Truth.Who = c.Truth.Who, nil
@@ -101,7 +101,7 @@ func drops(c *Case) func(*sim.Machine, int) {
 	}
 }
 
-// connections are opened by a process without end, and most of them fail.
+// connections is a process that opens connections without end, most of which fail.
 func connections(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	c.Truth.Who = append(c.Truth.Who, "attempts", "TCP")
@@ -113,7 +113,7 @@ func connections(c *Case) func(*sim.Machine, int) {
 	})
 }
 
-// halfOpen is a flood of connections that nobody completes.
+// halfOpen is a flood of connections that the clients do not complete.
 func halfOpen(c *Case) func(*sim.Machine, int) {
 	n := c.M.Nets[0]
 	usual, usualBytes := n.Packets, n.Bytes

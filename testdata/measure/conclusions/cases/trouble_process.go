@@ -61,7 +61,7 @@ func niced(c *Case) func(*sim.Machine, int) {
 	return c.while(p, func(p *sim.Proc, _ int) { p.User = want })
 }
 
-// stopped is a server that is sent SIGSTOP, and its clients.
+// stopped is a server that gets SIGSTOP, and its clients.
 func stopped(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	steady(p, sim.Want{User: c.Strength * 0.5, Sys: c.Strength * 0.2, Switches: 800, Packets: 500, Bytes: 90e3, Memory: 200e3, Shared: 30e3}, 0.3)
@@ -98,7 +98,7 @@ func convoy(c *Case) func(*sim.Machine, int) {
 	})
 }
 
-// openFiles opens files and closes none, until it may not any more.
+// openFiles opens files and closes none, until it reaches the limit.
 func openFiles(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	const limit = 4096
@@ -110,7 +110,7 @@ func openFiles(c *Case) func(*sim.Machine, int) {
 	})
 }
 
-// quota holds a process back that wants more.
+// quota limits a process that wants more.
 func quota(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	steady(p, sim.Want{User: c.Strength, Switches: 100, Memory: 80e3, Shared: 9e3}, 0.15)
@@ -144,7 +144,7 @@ func crashLoop(c *Case) func(*sim.Machine, int) {
 	}
 }
 
-// killed is a server that somebody kills, and nobody starts again.
+// killed is a server that is killed, and not started again.
 func killed(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	steady(p, sim.Want{User: c.Strength * 0.6, Switches: 200, Packets: 100, Bytes: 20e3, Memory: 300e3, Shared: 20e3}, 0.3)
@@ -159,6 +159,6 @@ func killed(c *Case) func(*sim.Machine, int) {
 func logFlood(c *Case) func(*sim.Machine, int) {
 	p := c.culprit()
 	p.Volume = c.M.Volumes[2]
-	c.Truth.Who = append(c.Truth.Who, p.Volume.Mount) // which is full at last
+	c.Truth.Who = append(c.Truth.Who, p.Volume.Mount) // which is full in the end
 	return c.while(p, func(p *sim.Proc, _ int) { p.Write, p.Sys, p.User, p.Switches = c.Strength*60e6, 0.1, 0.2, 300 })
 }

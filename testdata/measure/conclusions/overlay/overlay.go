@@ -13,10 +13,10 @@ import (
 	"tachograph/testdata/measure/conclusions/sim"
 )
 
-// still are levels that are no matter of what goes on.
+// still are levels that do not depend on the load.
 var still = []string{"kernel.all.uptime", "computed.uptime_seconds", "kernel.all.lastpid", "hinv.", "kernel.all.boottime"}
 
-// busy are the times of the processors that are somebody's.
+// busy are the processor times that processes use.
 var busy = []string{"user", "nice", "sys", "irq.soft", "irq.hard"}
 
 // mixer lays one tape over another.
@@ -26,16 +26,16 @@ type mixer struct {
 	out         *rewrite.Writer
 	ids         uint64
 	twins       map[*metric.Instance]*metric.Instance
-	root        string // the key of the first process below
+	root        string // the key of the first process of under
 	groups      map[layerKey]*metric.Group
-	scale       []float64 // of each second, the part of the processors that is left to who wants them
+	scale       []float64 // for each second, the part of the processors that is left for those that want them
 	sums        map[string]*sum
 }
 
-// sum is a counter of both tapes.
+// sum is a counter that both tapes have.
 type sum struct {
-	base, last  float64 // as it was shown
-	under, over float64 // as they stood
+	base, last  float64 // the values that were written
+	under, over float64 // the values on the tapes
 	at          int64
 }
 
@@ -90,7 +90,7 @@ func (m *mixer) share() {
 	}
 }
 
-// scaled is the part that was left from one instant to another.
+// scaled returns the part that was left from one instant to another.
 func (m *mixer) scaled(from, to int64) float64 {
 	lo, hi := int((from-m.under.Begin.Cont)/1e9)+1, int((to-m.under.Begin.Cont)/1e9)+1
 	x, n := 0.0, 0.0
@@ -103,7 +103,7 @@ func (m *mixer) scaled(from, to int64) float64 {
 	return x / n
 }
 
-// beside is the tick of over that belongs to one of under.
+// beside returns the tick of over that belongs to a tick of under.
 func (m *mixer) beside(class metric.Class, at metric.Stamp) *tick {
 	list := m.over.ticks[class]
 	n, ok := slices.BinarySearchFunc(list, at.Cont, func(t *tick, x int64) int { return cmp.Compare(t.at.Cont, x) })
@@ -134,7 +134,7 @@ func (m *mixer) tick(class metric.Class, t *tick) error {
 	return m.out.Append(out)
 }
 
-// block is the values of a domain at an instant.
+// block returns a block with the values of a domain at an instant.
 func (m *mixer) block(k layerKey, at metric.Stamp, cells []cell, added map[string]cell, more []cell) *metric.Block {
 	g := m.groups[k]
 	if g == nil {
@@ -198,7 +198,7 @@ func (m *mixer) block(k layerKey, at metric.Stamp, cells []cell, added map[strin
 	return b
 }
 
-// both is a value of both tapes.
+// both returns the value of both tapes together.
 func (m *mixer) both(d *metric.Desc, key string, v metric.Value, w cell, at metric.Stamp) metric.Value {
 	x := v.Number()
 	other := w.value.Number()
@@ -219,7 +219,7 @@ func (m *mixer) both(d *metric.Desc, key string, v metric.Value, w cell, at metr
 	if s == nil {
 		s = &sum{base: x, last: x, under: x, over: other, at: at.Cont}
 		m.sums[key] = s
-		if strings.HasPrefix(key, "over ") { // It was born before it was read first.
+		if strings.HasPrefix(key, "over ") { // It was born before its first reading.
 			return v
 		}
 		return metric.Value{Type: d.Type, Bits: sim.Bits(d.Type, x)}
@@ -231,7 +231,7 @@ func (m *mixer) both(d *metric.Desc, key string, v metric.Value, w cell, at metr
 	return metric.Value{Type: d.Type, Bits: sim.Bits(d.Type, s.last)}
 }
 
-// gain is what a counter gained on both tapes together.
+// gain returns what a counter gained on both tapes together.
 func (m *mixer) gain(d *metric.Desc, gain, more, long float64, from, to int64) float64 {
 	part := m.scaled(from, to)
 	name := d.Name
@@ -245,7 +245,7 @@ func (m *mixer) gain(d *metric.Desc, gain, more, long float64, from, to int64) f
 	case of && slices.Contains(busy, cpu), name == "proc.psinfo.utime", name == "proc.psinfo.stime", name == "proc.schedstat.cpu_time":
 		return (gain + more) * part
 	case of && cpu == "idle":
-		// What the second has idle is what it does not take of the first.
+		// The idle time is what the second tape does not take of the first's.
 		return math.Max(gain+more-long*1000*m.cores/share, 0)
 	case strings.HasSuffix(name, ".avactive") && d.Indom == "disk":
 		return math.Min(gain+more, long*1000)
@@ -260,11 +260,11 @@ func (m *mixer) gain(d *metric.Desc, gain, more, long float64, from, to int64) f
 	return gain + more
 }
 
-// guest reports whether a process of over is one that was started there: the
-// kernel's own threads, and the first process, are under's.
+// guest reports whether a process of over was started there. The kernel's own threads, and the
+// first process, are under's.
 func (m *mixer) guest(in *metric.Instance) bool { return len(in.Label("pid")) > 2 }
 
-// twin is an instance of over among under's.
+// twin returns the instance that stands for an instance of over in the result.
 func (m *mixer) twin(in *metric.Instance) *metric.Instance {
 	if t := m.twins[in]; t != nil {
 		return t
@@ -281,7 +281,7 @@ func (m *mixer) twin(in *metric.Instance) *metric.Instance {
 	return t
 }
 
-// first is the key of under's first process.
+// first returns the key of under's first process.
 func (m *mixer) first() string {
 	for _, c := range m.under.ticks[metric.Process][0].cells[layerKey{metric.Process, "process"}] {
 		if m.root == "" && strings.HasPrefix(c.in.Key, "1/") {
@@ -291,7 +291,7 @@ func (m *mixer) first() string {
 	return m.root
 }
 
-// events writes those of both tapes in the order of time.
+// events writes the events of both tapes, sorted by time.
 func (m *mixer) events() error {
 	all := slices.Clone(m.under.events)
 	for _, e := range m.over.events {

@@ -1,7 +1,7 @@
-// Package overlay lays recordings over each other: what processes did on one
-// machine is added to what was recorded of another. Counters add up, levels are
-// raised by what the second changed, processes and events stand side by side, and
-// where both together would have used more than there is, both get less.
+// Package overlay lays recordings over each other: what processes did on one machine is added to
+// the recording of another. Counters add up, levels are raised by what the second recording
+// changed, processes and events are put side by side, and where both together would have used
+// more than the machine has, both get less.
 package overlay
 
 import (
@@ -14,7 +14,7 @@ import (
 	"tachograph/store"
 )
 
-// A Tape is an archive that was read whole.
+// A Tape is an archive that was read completely.
 type Tape struct {
 	Host   metric.Host
 	Boot   string
@@ -29,7 +29,7 @@ type Tape struct {
 	firsts map[string]float64 // of each series, by metric and instance
 }
 
-// layerKey is what is read together.
+// layerKey identifies what is read together.
 type layerKey struct {
 	class metric.Class
 	indom string
@@ -47,7 +47,7 @@ type cell struct {
 	value metric.Value
 }
 
-// Read reads an archive, or all of a directory, which must be of one boot.
+// Read reads an archive, or all archives of a directory, which must be of one boot.
 func Read(path string) (*Tape, error) {
 	r, err := store.Open(path)
 	if err != nil {
@@ -110,7 +110,7 @@ func series(d *metric.Desc, in *metric.Instance) string {
 	return d.Name + "\x00" + in.Key
 }
 
-// Number is a value of the machine about the beginning, 0 where there is none.
+// Number returns a value of the machine at about the beginning, 0 if there is none.
 func (t *Tape) Number(name, key string) float64 {
 	if key != "" {
 		name += "\x00" + key
@@ -118,7 +118,7 @@ func (t *Tape) Number(name, key string) float64 {
 	return t.firsts[name]
 }
 
-// Keys are the instances that a metric has.
+// Keys returns the instances of a metric.
 func (t *Tape) Keys(name string) (list []string) {
 	for n := range t.firsts {
 		if m, key, ok := strings.Cut(n, "\x00"); ok && m == name {
@@ -128,13 +128,13 @@ func (t *Tape) Keys(name string) (list []string) {
 	return list
 }
 
-// Seconds is how long the tape is.
+// Seconds returns how long the tape is.
 func (t *Tape) Seconds() int {
 	list := t.ticks[metric.Fast]
 	return int((list[len(list)-1].at.Cont-t.Begin.Cont)/1e9) - 1
 }
 
-// sort puts the ticks of a class in the order of time.
+// sort sorts the ticks of a class by time.
 func (t *Tape) sort(c metric.Class) {
 	slices.SortFunc(t.ticks[c], func(a, b *tick) int { return cmp.Compare(a.at.Cont, b.at.Cont) })
 }

@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// pressure is what the kernel tells of stalls.
+// pressure is the kernel's pressure stall information.
 type pressure struct {
 	total float64 // seconds
 	avg   [3]float64
 }
 
-// push adds a second in which a part was stalled.
+// push adds a second, part of which was stalled.
 func (p *pressure) push(part float64) {
 	p.total += part
 	for i, over := range []float64{10, 60, 300} {
@@ -19,7 +19,7 @@ func (p *pressure) push(part float64) {
 	}
 }
 
-// weight is what a process weighs against others by its courtesy.
+// weight returns the weight of a process for the scheduler, by its nice value.
 func (p *Proc) weight() float64 { return math.Pow(1.25, -float64(p.Nice)) }
 
 // wants is the processor time that a process would use in this second.
@@ -34,7 +34,7 @@ func (p *Proc) wants() float64 {
 	return x * (1 - p.blocked)
 }
 
-// withheld is the time for which the quota of its group keeps a process waiting.
+// withheld returns how long its group's quota keeps a process waiting.
 func (p *Proc) withheld() float64 {
 	if p.Quota == 0 || p.State != 0 {
 		return 0
@@ -42,8 +42,8 @@ func (p *Proc) withheld() float64 {
 	return min(float64(p.Threads), 1) - min(p.Quota/max(p.User+p.Sys, p.Quota), 1)
 }
 
-// processors shares the processors out: who wants little gets it, and the others
-// share what is left by their weights.
+// processors shares out the processors: processes that want little get it, and the others share
+// the rest by their weights.
 func (m *Machine) processors() {
 	room := float64(m.Cores)*0.995 - m.Steal
 	room *= m.Clock
@@ -94,7 +94,7 @@ func (m *Machine) processors() {
 	for _, c := range all {
 		p := c.p
 		f := c.got / max(p.User+p.Sys, 1e-12)
-		// Held back by heat or the host, the clock counts the time nevertheless.
+		// If heat or the host slows it down, the processor counts the time nevertheless.
 		p.got.user, p.got.sys = p.User*f/m.Clock, p.Sys*f/m.Clock
 		p.got.wait = c.wants - c.got
 		unmet += p.got.wait

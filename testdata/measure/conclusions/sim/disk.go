@@ -2,11 +2,11 @@ package sim
 
 import "math"
 
-// A Disk takes so many bytes and requests a second.
+// A Disk has a maximum of bytes and requests a second.
 type Disk struct {
 	Name            string
 	Bandwidth, IOPS float64
-	Slow            float64 // times as slow; 0: as ever
+	Slow            float64 // times as slow; 0: as usual
 	Hung            bool
 	Errors          float64 // a second
 	inflight        float64
@@ -21,10 +21,10 @@ type Volume struct {
 	Files, MaxFiles     float64
 }
 
-// Full is the part that is used.
+// Full returns the part that is used.
 func (v *Volume) Full() float64 { return v.Used / v.Capacity }
 
-// cost is how long a process keeps its disk busy.
+// cost returns how long a process keeps its disk busy.
 func (d *Disk) cost(p *Proc, write float64) (seconds, reads, writes float64) {
 	reads = p.Read/98304 + p.Requests
 	writes = write/262144 + 2*p.Syncs
@@ -35,7 +35,7 @@ func (d *Disk) cost(p *Proc, write float64) (seconds, reads, writes float64) {
 	return slow * ((p.Read+write)/d.Bandwidth + (reads+writes)/d.IOPS), reads, writes
 }
 
-// room is how much of what a process would write there is room for.
+// room returns how much of what a process wants to write fits on its volume.
 func (p *Proc) room() float64 {
 	if p.Volume == nil {
 		return p.Write
@@ -43,7 +43,7 @@ func (p *Proc) room() float64 {
 	return max(min(p.Write, (p.Volume.Capacity-p.Volume.Used)*1024), 0)
 }
 
-// disks shares the disks out.
+// disks shares out the disks.
 func (m *Machine) disks() {
 	ioSome, ioFull := 1.0, 1.0
 	anybody := false
@@ -71,7 +71,7 @@ func (m *Machine) disks() {
 			reads, writes, syncs = reads+r*scale, writes+w*scale, syncs+p.Syncs*scale
 			waits := seconds * (1 + 2*min(total, 1))
 			if p.Read == 0 && p.Syncs == 0 && p.Requests == 0 && total < 0.9 {
-				waits = 0 // What is written waits in memory, and the process does not.
+				waits = 0 // Written data waits in memory; the process does not.
 			}
 			if d.Hung {
 				waits = 0.98
@@ -93,7 +93,7 @@ func (m *Machine) disks() {
 				}
 			}
 		}
-		if d.Hung { // Who waits for it has asked for something.
+		if d.Hung { // Processes that wait for it have requests in flight.
 			for _, p := range m.Procs {
 				if p.Disk == d && p.State == 'D' {
 					waiters++

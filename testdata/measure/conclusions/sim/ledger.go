@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A Ledger is what processes used, second by second, by name: the truth by which
-// sentences are judged.
+// A Ledger is what processes used, second by second, by name: the truth by which answers are
+// judged.
 type Ledger map[string][]Used
 
 // Used is what processes of one name used in a second.
@@ -14,7 +14,7 @@ type Used struct {
 	Second          int
 	User, Sys, Wait float64 // cores
 	Read, Write     float64 // bytes
-	Memory          float64 // KB; what is shared once
+	Memory          float64 // KB; shared memory counts once
 	shared          float64
 	Blocked         float64
 	Processes       int
@@ -39,7 +39,7 @@ func (l Ledger) add(second int, p *Proc) {
 	l[p.Name] = list
 }
 
-// Mean is what processes of a name used on average from one second to another.
+// Mean returns what processes of a name used on average from one second to another.
 func (l Ledger) Mean(name string, from, to int) Used {
 	var u Used
 	for _, x := range l[name] {
@@ -53,8 +53,8 @@ func (l Ledger) Mean(name string, from, to int) Used {
 	return u
 }
 
-// Least is the least that processes of a name used of the
-// processors in any stretch of so many seconds.
+// Least returns the least processor time that processes of a name used in any stretch of this
+// many seconds.
 func (l Ledger) Least(name string, seconds, all int) float64 {
 	least := math.Inf(1)
 	for from := 0; from+seconds <= all; from += seconds / 3 {
@@ -64,8 +64,8 @@ func (l Ledger) Least(name string, seconds, all int) float64 {
 	return least
 }
 
-// Most is the most memory, in KB, that processes of a name held at once from one
-// second to another.
+// Most returns the most memory, in KB, that processes of a name held at once from one second to
+// another.
 func (l Ledger) Most(name string, from, to int) (most float64) {
 	for _, u := range l[name] {
 		if u.Second >= from && u.Second < to {
@@ -75,8 +75,8 @@ func (l Ledger) Most(name string, from, to int) (most float64) {
 	return most
 }
 
-// Usual is what a name used in the nine quietest of ten stretches of so many
-// seconds, of all the recording: of each thing by itself.
+// Usual returns what a name used at most in the nine quietest of ten stretches of this many
+// seconds in the recording, for each resource by itself.
 func (l Ledger) Usual(name string, seconds, all int) Used {
 	var of [6][]float64
 	for from := 0; from+seconds <= all; from += seconds / 2 {
@@ -98,8 +98,7 @@ func (u *Used) things() [6]float64 {
 	return [6]float64{u.User + u.Sys + u.Wait, u.Read, u.Write, u.Memory, float64(u.Births), u.Blocked}
 }
 
-// Beyond reports whether u is more of anything than is usual, by more than what is
-// worth no word.
+// Beyond reports whether u is more of any resource than usual, by more than a negligible amount.
 func (u *Used) Beyond(usual Used) bool {
 	floor := [6]float64{0.05, 256 << 10, 256 << 10, 16 << 10, 3, 0.05}
 	now, then := u.things(), usual.things()

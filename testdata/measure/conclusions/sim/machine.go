@@ -13,7 +13,7 @@ import (
 	"tachograph/store/rewrite"
 )
 
-// Size is what a machine is made of.
+// Size is the hardware of a machine.
 type Size struct {
 	Name     string
 	Cores    int
@@ -24,7 +24,7 @@ type Size struct {
 	Nets     []Net
 }
 
-// A Machine is a Linux machine.
+// A Machine is a simulated Linux machine.
 type Machine struct {
 	Size
 	Rand    *rand.Rand
@@ -36,10 +36,10 @@ type Machine struct {
 	KThread *Proc
 	Swapper *Proc // kswapd
 
-	// What no process does: interrupts, thefts of the host, a slower clock.
+	// What no process does: interrupts, time stolen by the host, a slower clock.
 	Steal, Interrupts, SoftShare float64
 	Clock                        float64 // part of the full speed
-	Cached                       float64 // KB of files, as processes would have it
+	Cached                       float64 // KB of files that processes want cached
 	Slab                         float64
 	HandlesOpen                  float64
 	Ledger                       Ledger
@@ -48,7 +48,7 @@ type Machine struct {
 	series         *series
 	second         int
 	booted, start  int64
-	step           int64 // the wall clock was set by
+	step           int64 // by how much the wall clock was set
 	slept          int64
 	lastPID        int
 	ids            uint64
@@ -64,13 +64,13 @@ type Machine struct {
 	out            *rewrite.Writer
 }
 
-// crowd are short lives that are told together.
+// crowd counts short-lived processes that are reported together.
 type crowd struct{ count, failed int }
 
 const origin = int64(1770000000) * 1e9 // 2026-02-02 02:40:00 UTC
 
-// New is a machine that has been up for a while. The same size and seed make the
-// same machine.
+// New returns a machine that has been up for a while. The same size and seed give the same
+// machine.
 func New(size Size, seed uint64) *Machine {
 	m := &Machine{Size: size, Rand: rand.New(rand.NewPCG(seed, 27)), second: -1, lastPID: 2, Clock: 1, brief: make(map[string]*crowd), Ledger: make(Ledger)}
 	m.start = origin + int64(m.Rand.IntN(86400))*1e9
@@ -168,27 +168,27 @@ func (m *Machine) furnish() {
 	m.mem.furnish(m)
 }
 
-// wall is the wall clock at the beginning of this second.
+// wall returns the wall clock at the beginning of this second.
 func (m *Machine) wall() int64 { return m.start + int64(max(m.second, 0))*1e9 + m.step + m.slept }
 
-// stampAt is an instant by its wall clock.
+// stampAt returns an instant by its wall clock.
 func (m *Machine) stampAt(wall int64) metric.Stamp {
 	cont := wall - m.step - m.booted
 	return metric.Stamp{Wall: wall, Awake: cont - m.slept, Cont: cont}
 }
 
-// Now is the second that is being lived through.
+// Now returns the present second.
 func (m *Machine) Now() int { return m.second }
 
-// Wall is the instant of a second; what was slept or set before it counts.
+// Wall returns the wall clock of the present second, including sleep and set clocks.
 func (m *Machine) Wall() int64 { return m.wall() }
 
-// Event tells something besides the coming and going of processes.
+// Event adds an event other than the start or end of a process.
 func (m *Machine) Event(kind metric.EventKind, text string, labels ...metric.Label) {
 	m.others = append(m.others, metric.Event{At: m.stampAt(m.wall() + 5e8), Kind: kind, Text: text, Labels: labels})
 }
 
-// Find is the process of a name that lives longest.
+// Find returns the process with this name that has lived longest.
 func (m *Machine) Find(name string) *Proc {
 	for _, p := range m.Procs {
 		if p.Name == name && p.end == 0 {
@@ -198,8 +198,8 @@ func (m *Machine) Find(name string) *Proc {
 	return nil
 }
 
-// Record lives through so many seconds and writes them to an archive at path.
-// What happens is said by the functions that are called each second.
+// Record runs the machine for a number of seconds and writes them to an archive at path. The
+// functions are called each second, and decide what happens.
 func (m *Machine) Record(path string, seconds int, happens ...func(m *Machine, t int)) error {
 	out, err := rewrite.Create(path, rewrite.About{
 		Host: metric.Host{ID: "host-" + m.Name, Name: m.Name, OS: "Linux", Release: "6.12.0", Arch: "x86_64", Model: "Example Server", Platform: "linux",
@@ -237,7 +237,7 @@ func (m *Machine) Record(path string, seconds int, happens ...func(m *Machine, t
 	return out.Finish()
 }
 
-// live shares a second out.
+// live shares out a second.
 func (m *Machine) live() {
 	for _, p := range slices.Clone(m.Procs) {
 		if p.Live != nil && p.end == 0 {
@@ -254,7 +254,7 @@ func (m *Machine) live() {
 	m.series.pass()
 }
 
-// bury takes leave of the processes that end in this second.
+// bury removes the processes that end in this second.
 func (m *Machine) bury() {
 	now := m.wall() + 1e9
 	m.Procs = slices.DeleteFunc(m.Procs, func(p *Proc) bool {
@@ -266,7 +266,7 @@ func (m *Machine) bury() {
 	})
 }
 
-// read writes what is due.
+// read writes the values that are due.
 func (m *Machine) read(t int) error {
 	at := m.stampAt(m.wall() + 1e9)
 	m.levels(at)
@@ -296,7 +296,7 @@ func (m *Machine) read(t int) error {
 	return nil
 }
 
-// tell writes the events until an instant.
+// tell writes the events before an instant.
 func (m *Machine) tell(until int64) error {
 	for _, list := range []*[]metric.Event{&m.churn, &m.others} {
 		slices.SortStableFunc(*list, func(a, b metric.Event) int { return cmp.Compare(a.At.Cont, b.At.Cont) })
@@ -311,7 +311,7 @@ func (m *Machine) tell(until int64) error {
 	return nil
 }
 
-// Sleep has the machine asleep for so long, from this second on.
+// Sleep puts the machine to sleep for a number of seconds, from this second on.
 func (m *Machine) Sleep(seconds int) {
 	from := m.wall()
 	m.others = append(m.others, metric.Event{At: m.stampAt(from), Kind: metric.EventSleep, Text: "the machine went to sleep"})
@@ -334,13 +334,13 @@ func (m *Machine) Set(by float64) {
 // away reports whether nothing is recorded in a second.
 func (m *Machine) away(int) bool { return false }
 
-// Begin is the wall clock at which the recording begins.
+// Begin returns the wall clock at which the recording begins.
 func (m *Machine) Begin() int64 { return m.start }
 
-// Memory is all of it, in KB.
+// Memory returns the machine's memory, in KB.
 func (m *Machine) Memory() float64 { return m.mem.total }
 
-// Since has the machine begin at a wall clock, and have been started at another.
+// Since sets the wall clocks at which the recording begins and at which the machine was started.
 func (m *Machine) Since(start, booted int64) {
 	by := booted - m.booted
 	m.start, m.booted = start, booted
@@ -350,5 +350,5 @@ func (m *Machine) Since(start, booted int64) {
 	m.started = 0
 }
 
-// Reserve takes memory, in KB, that somebody else has.
+// Reserve takes an amount of memory, in KB, that others use.
 func (m *Machine) Reserve(kb float64) { m.mem.kernel = kb }

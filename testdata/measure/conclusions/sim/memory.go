@@ -5,12 +5,12 @@ import "math"
 // memory is how the machine's memory is used, in KB.
 type memory struct {
 	total, kernel, files float64 // of files: what is cached at first
-	swap, used           float64 // of the swap space
+	swap, used           float64 // files: what is cached at first; swap: size of the swap space
 	cached               float64 // beyond files
 	floor                float64
 	in, out              float64 // pages of this second
 	reclaim              float64 // pages that kswapd looked at
-	short                float64 // part of the second that was waited for memory
+	short                float64 // part of the second that processes waited for memory
 	thrash               float64
 	kills                float64
 	faults               float64
@@ -32,7 +32,7 @@ func (k *memory) furnish(m *Machine) {
 	}
 }
 
-// set sets a level where the recorder has it.
+// set sets a level, if the recorder has it.
 func (m *Machine) set(x float64, names ...string) {
 	for _, name := range names {
 		if m.series.of[name] != nil {
@@ -42,7 +42,7 @@ func (m *Machine) set(x float64, names ...string) {
 	}
 }
 
-// add adds to counters where the recorder has them.
+// add adds to counters, if the recorder has them.
 func (m *Machine) add(x float64, names ...string) {
 	for _, name := range names {
 		if m.series.of[name] != nil {
@@ -51,8 +51,8 @@ func (m *Machine) add(x float64, names ...string) {
 	}
 }
 
-// memories settles where the pages are: what is free goes first, then files that
-// are cached, then pages are swapped out, and in the end somebody is killed.
+// memories decides where the pages are: free ones are used first, then cached files are dropped,
+// then pages are swapped out, and in the end a process is killed.
 func (m *Machine) memories() {
 	k := &m.mem
 	own, swapped, shm := 0.0, 0.0, 0.0
@@ -105,7 +105,7 @@ func (m *Machine) swappedNow() (x float64) {
 	return x
 }
 
-// shrink makes room: pages of processes go out, in parts of what each holds.
+// shrink makes room: pages of processes are swapped out, in proportion to what each has.
 func (m *Machine) shrink(lack, resident float64) {
 	k := &m.mem
 	room := k.swap - k.used
@@ -124,7 +124,7 @@ func (m *Machine) shrink(lack, resident float64) {
 	}
 }
 
-// back brings pages of processes back that wait for them.
+// back swaps in pages of processes that wait for them.
 func (m *Machine) back(kb float64) {
 	k := &m.mem
 	if kb <= 0 || k.used <= 0 {
@@ -143,7 +143,7 @@ func (m *Machine) back(kb float64) {
 	k.faults += kb / 4 / 8
 }
 
-// oom has the kernel kill who holds most; or, in a group of processes, one of
+// oom makes the kernel kill the process with the most memory or, in a group of processes, one of
 // that name.
 func (m *Machine) oom(name string) *Proc {
 	var worst *Proc
@@ -159,7 +159,7 @@ func (m *Machine) oom(name string) *Proc {
 	return worst
 }
 
-// show sets what is told of memory.
+// show sets the values of the memory metrics.
 func (m *Machine) show(free, cache, available, own, shm, minor float64) {
 	k := &m.mem
 	total := k.total
@@ -180,7 +180,7 @@ func (m *Machine) show(free, cache, available, own, shm, minor float64) {
 	m.set(cache*0.4, "mem.util.active_file")
 	m.set(cache*0.6, "mem.util.inactive_file")
 	m.set(m.Slab, "mem.util.slab")
-	stuck := m.Slab*0.4 + max(m.Slab-k.total*0.015, 0)*0.5 // What grows is held by somebody.
+	stuck := m.Slab*0.4 + max(m.Slab-k.total*0.015, 0)*0.5 // The growing part is in use.
 	m.set(m.Slab-stuck, "mem.util.slabReclaimable", "mem.util.kreclaimable")
 	m.set(stuck, "mem.util.slabUnreclaimable")
 	m.set(own*1.4+200000, "mem.util.committed_AS")
@@ -202,7 +202,7 @@ func (m *Machine) show(free, cache, available, own, shm, minor float64) {
 	m.add(minor*0.9, "mem.vmstat.pgfree", "mem.vmstat.numa_hit", "mem.vmstat.numa_local")
 	// The kernel works for the pages that it looks at.
 	m.Swapper.Sys = math.Min(k.reclaim/300000, 0.95)
-	if k.in+k.out > 0 { // Swapping keeps the disk busy, and all wait for it.
+	if k.in+k.out > 0 { // Swapping keeps the disk busy, and all processes wait for it.
 		m.Swapper.Read, m.Swapper.Write = k.in*4096, k.out*4096
 		m.Swapper.Requests = k.in / 8
 	} else {
@@ -210,7 +210,7 @@ func (m *Machine) show(free, cache, available, own, shm, minor float64) {
 	}
 }
 
-// Kill has the kernel kill a process at the limit of its control group.
+// Kill makes the kernel kill a process at the limit of its control group.
 func (m *Machine) Kill(p *Proc) {
 	p.End("signal 9")
 	m.mem.kills++

@@ -6,16 +6,16 @@ import "math"
 type Net struct {
 	Name string
 	Down bool
-	// From outside, besides what processes exchange: packets, bytes, and what is
-	// lost or faulty, a second.
+	// From outside, in addition to the traffic of processes: packets, bytes, and lost or faulty
+	// packets, per second.
 	Packets, Bytes, Drops, Faulty float64
 }
 
-// tcp is what the machine's connections do beyond what packets tell.
+// tcp is what the machine's connections do besides sending packets.
 type tcp struct {
 	Resent           float64 // part of what is sent
 	Opens, Accepts   float64 // connections a second
-	Refused          float64 // that overflow a queue of a listener
+	Refused          float64 // that overflow the queue of a listener
 	Failed           float64
 	Established      float64
 	CloseWait        float64

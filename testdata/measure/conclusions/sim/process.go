@@ -7,16 +7,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Want is what a process would do in a second if it were alone, and what it
-// holds.
+// A Want is what a process would do in a second if it were alone, and the memory that it holds.
 type Want struct {
 	User, Sys   float64 // cores
 	Read, Write float64 // bytes of its disk
-	Requests    float64 // small reads besides
+	Requests    float64 // small reads, in addition
 	Syncs       float64 // flushes that it waits for
 	Switches    float64 // voluntary ones
 	Faults      float64 // minor
-	Packets     float64 // that it sends, and as many that it receives
+	Packets     float64 // sent, and as many received
 	Bytes       float64 // each way
 	Memory      float64 // KB, its own
 	Shared      float64 // KB, mapped files
@@ -34,15 +33,15 @@ type Proc struct {
 	Files   int
 	Sockets int
 	Nice    int
-	// State is 'T', 'Z' or 'D' where the process is held in it; else 0.
+	// State is 'T', 'Z' or 'D' if the process is held in that state; else 0.
 	State byte
-	// Quota is how much of a core its group may use; 0: as much as it likes.
+	// Quota is how many cores its group may use; 0: no limit.
 	Quota  float64
 	Disk   *Disk
-	Volume *Volume // that what it writes stays on
-	Into   *Net    // that its packets go over
+	Volume *Volume // where its files are
+	Into   *Net    // where its packets go
 	Kernel bool
-	// Live is called each second before anything is shared out.
+	// Live is called each second before resources are shared out.
 	Live func(*Proc)
 
 	m          *Machine
@@ -50,7 +49,7 @@ type Proc struct {
 	inst       *metric.Instance
 	start, end int64 // wall; end 0: not known yet
 	how        string
-	seen       bool // by a sweep; what no sweep met is told by the notice of its exit
+	seen       bool // by a sweep; a process that no sweep saw is known only from its exit
 	born       int  // the second
 
 	user, sys, wait     float64 // seconds so far
@@ -71,8 +70,7 @@ type share struct {
 
 var users = map[string]int{"root": 0, "daemon": 1, "www-data": 33, "postgres": 70, "redis": 71, "ada": 1000, "app": 1001, "ci": 1002}
 
-// Start starts a process that lives until it is ended. Its parent is init where
-// none is given.
+// Start starts a process that lives until it is ended. If parent is nil, its parent is init.
 func (m *Machine) Start(parent *Proc, name, user string) *Proc {
 	m.lastPID += 1 + m.Rand.IntN(3)
 	p := &Proc{PID: m.lastPID, Name: name, Owner: user, Parent: parent, Threads: 1, Files: 12, Disk: m.Disks[0], m: m, Exe: "/usr/bin/" + name}
@@ -92,7 +90,7 @@ func (m *Machine) Start(parent *Proc, name, user string) *Proc {
 	return p
 }
 
-// Comm is the name as the kernel keeps it.
+// Comm returns the name as the kernel keeps it.
 func (p *Proc) Comm() string { return p.Name[:min(len(p.Name), 15)] }
 
 func (p *Proc) begin(at int64) {
@@ -125,7 +123,7 @@ func (p *Proc) End(how string) {
 // Ended reports whether the process has been ended.
 func (p *Proc) Ended() bool { return p.end != 0 && p.end <= p.m.wall()+1e9 }
 
-// Brief starts processes that live shortly: n of them within the second.
+// Brief starts n short-lived processes within the second.
 func (m *Machine) Brief(parent *Proc, name, user string, n float64, life float64, each Want, how string) {
 	count := int(n)
 	if m.Rand.Float64() < n-float64(count) {
@@ -139,7 +137,7 @@ func (m *Machine) Brief(parent *Proc, name, user string, n float64, life float64
 		lasts := life * (0.6 + 0.8*m.Rand.Float64())
 		p.end, p.how = p.start+int64(lasts*1e9), how
 		p.Want = each
-		// What it uses in all is spread over the seconds it lives in.
+		// What it uses in all is spread over the seconds that it lives.
 		spread := 1 / max(lasts, 1)
 		p.User, p.Sys = each.User*spread, each.Sys*spread
 		p.Read, p.Write, p.Faults = each.Read*spread, each.Write*spread, each.Faults*spread
@@ -154,7 +152,7 @@ func parentDisk(parent *Proc, m *Machine) *Disk {
 	return m.Disks[0]
 }
 
-// counters are those of a process, by metric.
+// processCounters are the counters of a process.
 var processCounters = []struct {
 	name string
 	of   func(*Proc) float64
@@ -177,7 +175,7 @@ var processCounters = []struct {
 	{"proc.io.write_bytes", func(p *Proc) float64 { return p.wrote }},
 }
 
-// others are what only a sweep reads.
+// processLevels are the values that only a sweep reads.
 var processLevels = []struct {
 	name string
 	of   func(*Proc) float64
@@ -197,7 +195,7 @@ var processLevels = []struct {
 	{"proc.psinfo.priority", func(p *Proc) float64 { return float64(20 + p.Nice) }},
 }
 
-// identities are what is known of those, too, that no sweep has met.
+// processIdentities are known even for processes that no sweep has seen.
 var processIdentities = []struct {
 	name string
 	of   func(*Proc) float64
@@ -230,7 +228,7 @@ var costlyLevels = []struct {
 	{"proc.memory.footprint", func(p *Proc) float64 { return p.own() + p.Shared/4 }},
 }
 
-// tens are milliseconds as the kernel's clock counts them.
+// tens returns milliseconds with the resolution of the kernel's clock, 10 ms.
 func tens(seconds float64) float64 { return float64(int64(seconds*100)) * 10 }
 
 func (p *Proc) own() float64      { return max(p.Memory-p.swapped, 0) }
@@ -244,7 +242,7 @@ func (p *Proc) parentPID() int {
 	return p.Parent.PID
 }
 
-// letter is the state in which a sweep meets the process.
+// letter returns the state in which a sweep finds the process.
 func (p *Proc) letter() string {
 	x := p.m.Rand.Float64()
 	switch {
@@ -293,5 +291,5 @@ func (p *Proc) exitEvent() metric.Event {
 	return metric.Event{At: p.m.stampAt(p.end), Kind: metric.EventProcessExit, Indom: "process", Key: p.key, Text: p.inst.Name + " ended: " + p.how, Labels: labels}
 }
 
-// Machine is the one that the process runs on.
+// Machine returns the machine that the process runs on.
 func (p *Proc) Machine() *Machine { return p.m }

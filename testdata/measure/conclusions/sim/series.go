@@ -1,7 +1,7 @@
-// Package sim is a Linux machine that is made up second by second: processes
-// want processors, memory, disks and networks, the machine shares out what it
-// has, and every total is what its parts come to. What it does is written as the
-// recorder writes it, under the names, units and intervals of sample/catalog.
+// Package sim simulates a Linux machine second by second: processes want processors, memory,
+// disks and networks, the machine shares out what it has, and every total is the sum of its
+// parts. What happens is written as by the recorder, with the names, units and intervals of
+// sample/catalog.
 package sim
 
 import (
@@ -19,16 +19,16 @@ import (
 //go:embed baseline.txt
 var baseline string
 
-// A column is one metric of a group: of each row what it is without the model,
-// what that gains each second, and what the model adds.
+// A column is one metric of a group. For each row it has the value without the model, what that
+// gains each second, and what the model adds.
 type column struct {
 	desc              *metric.Desc
 	base, rate, extra []float64
-	words             []string // of a string metric, of each row
-	moved             bool     // the model has
+	words             []string // of a string metric, for each row
+	moved             bool     // the model has set it
 }
 
-// A group is what is read together: the metrics of one class and one domain.
+// A group is the metrics of one class and one domain, which are read together.
 type group struct {
 	class  metric.Class
 	group  *metric.Group
@@ -38,13 +38,13 @@ type group struct {
 	byName map[string]*column
 }
 
-// series are all values of the machine besides those of processes.
+// series are all values of the machine except those of processes.
 type series struct {
 	groups []*group
 	of     map[string]*group // by metric
 }
 
-// newSeries describes what an idle machine shows.
+// newSeries returns the values of an idle machine.
 func newSeries() *series {
 	s := &series{of: make(map[string]*group)}
 	for line := range strings.Lines(baseline) {
@@ -139,25 +139,25 @@ func (s *series) count(name, key string, gain float64) {
 	c.extra[i] += gain
 }
 
-// level says what the model adds to a level.
+// level sets what the model adds to a level.
 func (s *series) level(name, key string, x float64) {
 	c, i := s.cell(name, key)
 	c.extra[i] = x
 }
 
-// fix sets what a value is without the model.
+// fix sets a value without the model.
 func (s *series) fix(name, key string, x float64) {
 	c, i := s.cell(name, key)
 	c.base[i] = x
 }
 
-// say sets the word of a string metric.
+// say sets the text of a string metric.
 func (s *series) say(name, key, word string) {
 	c, i := s.cell(name, key)
 	c.words[i] = word
 }
 
-// pass lets a second pass for what the model does not move.
+// pass adds a second to the counters that the model does not change.
 func (s *series) pass() {
 	for _, g := range s.groups {
 		for _, c := range g.cols {
@@ -171,7 +171,7 @@ func (s *series) pass() {
 	}
 }
 
-// tick is what a class shows now; nil where it has nothing.
+// tick returns the present tick of a class; nil if it has nothing.
 func (s *series) tick(class metric.Class, at metric.Stamp) *metric.Tick {
 	t := &metric.Tick{Class: class, At: at}
 	for _, g := range s.groups {
@@ -198,7 +198,7 @@ func (s *series) tick(class metric.Class, at metric.Stamp) *metric.Tick {
 	return t
 }
 
-// Bits is a number as a column holds it.
+// Bits returns a number in the form that a column holds.
 func Bits(t metric.Type, x float64) uint64 {
 	switch t {
 	case metric.F32:
@@ -211,5 +211,5 @@ func Bits(t metric.Type, x float64) uint64 {
 	return uint64(max(math.Round(x), 0))
 }
 
-// wallText writes an instant as labels do.
+// wallText formats an instant for a label.
 func wallText(wall int64) string { return time.Unix(0, wall).UTC().Format(time.RFC3339Nano) }

@@ -12,8 +12,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// account adds what each process did to its counters, and to those of the
-// machine.
+// account adds what each process did to its counters, and to those of the machine.
 func (m *Machine) account() {
 	switches, births := 0.0, 0.0
 	for _, p := range m.Procs {
@@ -46,13 +45,13 @@ func (m *Machine) account() {
 	m.Interrupts = 0
 }
 
-// counted is how much of an absolute count the series has shown already.
+// counted returns how much of an absolute count the series already shows.
 func (m *Machine) counted(name string, _ float64) float64 {
 	c, i := m.series.cell(name, "")
 	return c.extra[i]
 }
 
-// levels sets what is read at an instant.
+// levels sets the values that are read at an instant.
 func (m *Machine) levels(at metric.Stamp) {
 	s := m.series
 	for i, key := range []string{"1 minute", "5 minute", "15 minute"} {
@@ -96,13 +95,12 @@ func (m *Machine) levels(at metric.Stamp) {
 	m.shortness()
 }
 
-// killed tells, as the recorder does, that the kernel killed a process.
+// killed adds the recorder's event for a process that the kernel killed.
 func (m *Machine) killed() {
 	m.Event(metric.EventMemory, "the kernel killed a process for lack of memory", metric.Label{Name: "metric", Value: "mem.vmstat.oom_kill"})
 }
 
-// shortness tells, as the recorder does, that memory became short, and that it is
-// no longer.
+// shortness adds the recorder's events for memory that became short, and for the end of that.
 func (m *Machine) shortness() {
 	name := metric.Label{Name: "metric", Value: "kernel.all.pressure.memory.full.avg"}
 	avg := m.psi[2][1].avg[0]
@@ -152,11 +150,11 @@ func groupOf(name, indom string, metrics []string) *metric.Group {
 }
 
 const (
-	// rowsPerSecond and rowsAtOnce are how many short lives get a row each.
+	// rowsPerSecond and rowsAtOnce are how many short-lived processes get a row each.
 	rowsPerSecond, rowsAtOnce = 20, 2400
 )
 
-// sweep writes what is read of processes.
+// sweep writes a reading of the processes.
 func (m *Machine) sweep(at metric.Stamp, t int) error {
 	var ghosts, gone []*Proc
 	slices.SortStableFunc(m.ended, func(a, b *Proc) int { return cmp.Compare(a.end, b.end) })
@@ -211,7 +209,7 @@ func (m *Machine) sweep(at metric.Stamp, t int) error {
 	return m.tell(at.Cont)
 }
 
-// tellBrief tells of those that were too many for a row each.
+// tellBrief adds events for the processes that were too many for a row each.
 func (m *Machine) tellBrief(at metric.Stamp) {
 	for _, name := range slices.Sorted(maps.Keys(m.brief)) {
 		c := m.brief[name]
@@ -223,8 +221,7 @@ func (m *Machine) tellBrief(at metric.Stamp) {
 	clear(m.brief)
 }
 
-// processBlock has a row for each process, and one for each that no sweep has
-// met.
+// processBlock has a row for each process, and one for each that no sweep has seen.
 func (m *Machine) processBlock(at metric.Stamp, ghosts, _ []*Proc, states []string) *metric.Block {
 	all := append(slices.Clone(m.Procs), ghosts...)
 	alive := len(m.Procs)
