@@ -15,7 +15,7 @@ type recipe struct {
 	asked, length, around float64
 
 	known known
-	mac   *mac   // one of mac, linux and here is set
+	mac   *mac // one of mac, linux and here is set
 	linux *linux
 	// here makes the incident on this machine, beside its other work.
 	here func(ctx context.Context, root, scratch string) (archives []string, onset time.Time, err error)

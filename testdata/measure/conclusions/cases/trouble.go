@@ -15,7 +15,7 @@ type trouble struct {
 	instant bool
 	// what are patterns for a right line, besides the culprit's name.
 	what []string
-	// begin prepares the machine and says what happens each second.
+	// begin prepares the machine and returns a function that is called each second.
 	begin func(*Case) func(*sim.Machine, int)
 }
 

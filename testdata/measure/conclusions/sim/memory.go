@@ -4,8 +4,8 @@ import "math"
 
 // memory is how the machine's memory is used, in KB.
 type memory struct {
-	total, kernel, files float64 // of files: what is cached at first
-	swap, used           float64 // files: what is cached at first; swap: size of the swap space
+	total, kernel, files float64 // files: what is cached at first
+	swap, used           float64 // swap: the size of the swap space
 	cached               float64 // beyond files
 	floor                float64
 	in, out              float64 // pages of this second

@@ -137,8 +137,7 @@ func (s *sink) fill(to *cell, from *out.Cell) {
 	}
 }
 
-// valid is a text as messages may hold it: what is no letter is told as one that
-// says so.
+// valid returns s as valid UTF-8, as messages require: each invalid byte becomes U+FFFD.
 func valid(s string) string {
 	for _, r := range s {
 		if r == '\ufffd' {
@@ -156,10 +155,10 @@ func (s *sink) flush() error {
 	return err
 }
 
-// Close belongs to out.Writer: more may come.
+// Close is for out.Writer. It does not end the sink: a command may begin further rows.
 func (s *sink) Close() error { return nil }
 
-// end sends what is left, and what is said besides.
+// end sends the remaining rows, and the aside.
 func (s *sink) end(aside Aside) error {
 	for _, line := range aside.Lost {
 		s.message.Lost = append(s.message.Lost, valid(line))
