@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Cause returns what the system said, without the name of the file, for a sentence that names
-// the file already. An error of another kind it returns as it is.
+// Cause returns the system's error without the name of the file, for a sentence that already has
+// the name. It returns other errors unchanged.
 func Cause(err error) error {
 	path, link := (*fs.PathError)(nil), (*os.LinkError)(nil)
 	switch {

@@ -1,4 +1,4 @@
-// Package cli is what the command lines of both programs share: the exit statuses, the scripts
+// Package cli is shared by the command lines of both programs: the exit statuses, the scripts
 // that complete a command line in a shell, and the wording of mistakes and of counts.
 package cli
 

@@ -8,7 +8,7 @@ import (
 
 var errTwice = errors.New("it is given twice")
 
-// once is the value of a flag that is given once at most.
+// once is the value of a flag that may be given only once.
 type once struct {
 	pflag.Value
 	given bool
@@ -23,7 +23,7 @@ func (o *once) Set(s string) error {
 }
 
 // Once makes f refuse each of these flags when it is given twice. Otherwise the first of two
-// places to listen at, say, would be forgotten without a word.
+// addresses to listen at, for example, would be ignored silently.
 func Once(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		flag := f.Lookup(name)

@@ -14,7 +14,7 @@ import (
 type fetching struct {
 	world  *world // the world that the other fields are for
 	round  uint32
-	asked  []uint32 // by item: the round in which it was asked for
+	asked  []uint32 // by item: the round in which it was last requested
 	want   []*metric.Desc
 	places []place                   // by item
 	groups map[*metric.Group][]*item // by column

@@ -176,7 +176,7 @@ type profile struct {
 }
 
 type choice struct {
-	all    bool     // but
+	all    bool     // except
 	except []uint32 // these, in order
 }
 

@@ -1,12 +1,12 @@
-// Package visible makes text from strangers safe to print.
+// Package visible makes text from others safe to print.
 //
-// Anybody may choose the name of a process, a directory, a device or a host, and archives may
-// come from anybody. Some letters in such a name are commands to a
-// terminal: they write to the clipboard, rename the window or change the direction of
-// text. Both programs pass everything they print through this package, which replaces
-// such letters with visible ones: \x1b for escape, \n for the end of a line, \u202e for a
-// change of direction, \xff for a byte that is not text. Letters beyond 16 bits become a
-// pair of escapes as in JSON, so that a line of JSON stays one line.
+// Any user may choose the name of a process, a directory, a device or a host, and archives may
+// be of unknown origin. Some characters in such a name are commands to a terminal: they write to
+// the clipboard, rename the window or change the direction of text. Both programs pass
+// everything they print through this package, which replaces such characters with visible
+// escapes: \x1b for escape, \n for the end of a line, \u202e for a change of direction, \xff for
+// a byte that is not text. Characters beyond 16 bits become a pair of escapes as in JSON, so
+// that a line of JSON stays one line.
 package visible
 
 import (
@@ -48,8 +48,8 @@ func isVisible(s string) bool {
 	return true
 }
 
-// Acts reports whether r does something other than being shown: it controls,
-// turns the direction, ends a line, or cannot be seen.
+// Acts reports whether r does something other than being shown: it is a control character,
+// changes the direction of text, ends a line, or cannot be seen.
 func Acts(r rune) bool {
 	switch {
 	case r < ' ' || r >= 0x7f && r < 0xa0:
@@ -73,7 +73,7 @@ func appendEscape(b []byte, r rune, raw string) []byte {
 		return append(b, '\\', 't')
 	case r == '\r':
 		return append(b, '\\', 'r')
-	case len(raw) == 1 && r != 0x7f: // Json holds that one as it is.
+	case len(raw) == 1 && r != 0x7f: // JSON holds 0x7f unescaped.
 		return append(b, '\\', 'x', hex[raw[0]>>4], hex[raw[0]&15])
 	}
 	return AppendJSON(b, r)

@@ -17,7 +17,7 @@ const (
 	faint = "\x1b[2m"
 	alarm = "\x1b[1;31m" // bold as well: red is dark on some backgrounds, and some people do not see it
 	reset = "\x1b[0m"
-	// EraseLine goes to the beginning of the line and empties it.
+	// EraseLine moves to the beginning of the line and clears it.
 	EraseLine = "\r\x1b[K"
 )
 

@@ -87,7 +87,7 @@ type Retry struct {
 func (e *Retry) Error() string { return e.Err.Error() }
 func (e *Retry) Unwrap() error { return e.Err }
 
-// Refused says that the receiver will never take this batch.
+// Refused says that the receiver will never accept this batch.
 type Refused struct{ Err error }
 
 func (e *Refused) Error() string { return e.Err.Error() }

@@ -16,7 +16,7 @@ import (
 // measure is a total over the processes of a name.
 type measure struct {
 	family  naming.Family
-	metrics []string // added up
+	metrics []string // whose values are added up
 	rate    bool
 }
 
@@ -42,7 +42,7 @@ const Others = "(others)"
 type totals struct {
 	group *metric.Group
 	at    metric.Stamp
-	last  map[string][]uint64 // counters, by key and by what columns says
+	last  map[string][]uint64 // counters, by key and in the order of columns
 	had   map[string][]bool
 	// columns are the columns of the counters and levels, for each measure.
 	columns [][]int

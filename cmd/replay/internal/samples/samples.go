@@ -37,7 +37,7 @@ type Series struct {
 	key   string
 }
 
-// A Taker takes samples; at is in nanoseconds since 1970, in the steps of the Scheme.
+// A Taker receives samples; at is in nanoseconds since 1970, in the steps of the Scheme.
 type Taker interface {
 	Sample(s *Series, at int64, value Value)
 }
@@ -533,7 +533,7 @@ func (m *Maker) end(s *Series, at int64) {
 	}
 }
 
-// OwnNames calls every metric by its own name.
+// OwnNames gives every metric its own name.
 func OwnNames(d *metric.Desc) (naming.Family, bool) { return naming.Own(d), true }
 
 // NoNames names no metric by its own name.

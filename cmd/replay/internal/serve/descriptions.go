@@ -15,7 +15,7 @@ var (
 	reflectionDescription []byte
 )
 
-// own has these descriptions by the path of the file that each describes.
+// own maps the path of each described file to its description.
 var own = registered(healthDescription, reflectionDescription)
 
 // registered makes descriptions known to the protobuf library, as generated code does.

@@ -93,7 +93,7 @@ func (d *Door) notBeyond() error {
 // Unix reports whether the door is a unix socket, where the kernel identifies the peer.
 func (d *Door) Unix() bool { return d.listen.Unix }
 
-// Path is the file of the unix socket.
+// Path returns the file of the unix socket.
 func (d *Door) Path() string { return d.listen.Path }
 
 // farewell is how long writing the reason may take to a client that is sent away.

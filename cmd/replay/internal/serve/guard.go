@@ -110,7 +110,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *connect.Err
 	fail(w, r, err)
 }
 
-// contain keeps a panic in the request that it came from.
+// contain limits a panic to the request that caused it.
 func (s *Server) contain(w *pacedWriter, r *http.Request) {
 	p := recover()
 	if p == nil {

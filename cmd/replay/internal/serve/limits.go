@@ -2,7 +2,7 @@ package serve
 
 import "time"
 
-// Limits bound what clients can take. The zero value of each means its default.
+// Limits bound what clients can use. A zero field means its default.
 type Limits struct {
 	// Connections is the most connections at a time; one more is closed at once. No client has
 	// more than half of them, and the last are kept for root.

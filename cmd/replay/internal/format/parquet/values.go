@@ -40,7 +40,7 @@ func longTable() []*column {
 	}
 }
 
-// long writes the long table into a file.
+// long writes the long table to a file.
 type long struct {
 	*output
 	f32 map[uint64]float64

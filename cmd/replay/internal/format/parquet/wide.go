@@ -12,7 +12,7 @@ import (
 // kinds maps the kinds of cells to those of columns.
 var kinds = map[out.Kind]kind{out.Text: text, out.Detail: text, out.Time: instant, out.Float: double, out.Int: signed, out.Uint: unsigned}
 
-// wide writes a table into a file of its own.
+// wide writes a table to a file of its own.
 func (w *writer) wide(ctx context.Context, table *export.Table) error {
 	var columns []*column
 	for _, c := range table.Columns {

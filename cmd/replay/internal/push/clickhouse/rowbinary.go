@@ -6,8 +6,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// RowBinary is what a row is without names and separators: integers as they lie in
-// memory, texts behind their length.
+// RowBinary is a row without names and separators: integers in little-endian order, texts after
+// their length.
 
 func appendText(b []byte, s string) []byte {
 	if len(s) < 0x80 {
@@ -28,7 +28,7 @@ func appendTexts(b []byte, texts []string) []byte {
 	return b
 }
 
-// appendLabels adds the two columns that labels are.
+// appendLabels appends labels as their two columns.
 func appendLabels(b []byte, labels []metric.Label) []byte {
 	b = binary.AppendUvarint(b, uint64(len(labels)))
 	for _, l := range labels {
@@ -41,7 +41,7 @@ func appendLabels(b []byte, labels []metric.Label) []byte {
 	return b
 }
 
-// second is a wall clock as a DateTime, which begins in 1970 and ends in 2106.
+// second returns a wall clock as a DateTime, which begins in 1970 and ends in 2106.
 func second(wall int64) uint32 {
 	return uint32(min(max(wall/1e9, 0), 1<<32-1))
 }

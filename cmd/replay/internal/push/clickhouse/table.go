@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A column is a column of a table: its type, and the codec where the server knows
-// codecs. The type may say LowCardinality, which older servers do without.
+// A column is a column of a table: its type, and its codec for servers with codecs. The type may
+// contain LowCardinality, which is left out for older servers.
 type column struct {
 	name, kind, codec, comment string
 	// alias is the expression of a column that is computed and not stored.
