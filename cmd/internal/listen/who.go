@@ -47,9 +47,9 @@ const Share = 0.5
 // rootOnly is how many places of a resource are kept for root; fewer if there are few.
 const rootOnly = 16
 
-// Room reports whether a client may take one more of a resource that holds most, when all
-// clients together have taken this many and the client itself has his. shared says that the
-// client has reached its share.
+// Room reports whether a client may take one more of a resource that holds most, when all clients
+// together hold taken and the client itself holds his. shared says that the client has reached
+// its share.
 func (w *Who) Room(most, taken, his int) (ok, shared bool) {
 	if w.Root() {
 		return taken < most, false

@@ -14,8 +14,8 @@ func (g *gatekeeper) whoIs(c net.Conn) (*listen.Who, error) {
 	return listen.WhoIs(c, g.peerOf, g.owner)
 }
 
-// unknown is how many places are for peers that have not asked for anything yet and whose user
-// is not known.
+// unknown is how many guests may hold a place without having asked for anything. Above it, a
+// client whose user is not known takes the place of one of them.
 const unknown = 128
 
 // places are the connections to a server. No client has more than its share of them, and the

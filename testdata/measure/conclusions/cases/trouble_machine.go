@@ -22,7 +22,7 @@ func steal(c *Case) func(*sim.Machine, int) {
 	}
 }
 
-// throttled is processors that are slowed down under load.
+// throttled is processors that are slowed down although processes want them.
 func throttled(c *Case) func(*sim.Machine, int) {
 	p := steady(c.M.Start(nil, c.name(), "app"), sim.Want{User: 0.75 * float64(c.M.Cores), Memory: 60e3}, 0.05)
 	p.Threads = 2 * c.M.Cores

@@ -50,7 +50,7 @@ func (h *host) metric(d *metric.Desc) error {
 	return nil
 }
 
-// stream writes instances with a single series each, as they are read.
+// stream writes values that are all of one series, as they are read.
 func (h *host) stream(d *metric.Desc, keys ...string) error {
 	source := &naming.Source{Metric: d.Name}
 	begun := false

@@ -104,7 +104,7 @@ type exporter struct {
 	free    []*step
 	stood   []*step // what was last read before the window, until its beginning is known
 	broken  bool    // a mark record must be written
-	first   int64   // time of the first tick; earlier instances and values are not written
+	first   int64   // time of the first reading; nothing is written with an earlier time
 	last    int64   // time of the last record
 	any     bool    // there is a record
 	read    bool    // there is a record that is not an event
@@ -271,7 +271,7 @@ func (e *exporter) item(it *archive.Item) error {
 }
 
 // stands writes the standing values at the time of the first tick, so that they are there for
-// all that follows. first is nil if the window has no tick; nothing is written then.
+// all that follows. first is nil if the window has no tick; then they keep their own times.
 func (e *exporter) stands(first *metric.Tick) {
 	for _, s := range e.stood {
 		if first != nil {

@@ -88,8 +88,8 @@ func (f *found) group(g *metric.Group) *metric.Group {
 	return n
 }
 
-// every returns how often a class is read. If the archive was begun with another configuration
-// than the recorder has now, its present interval counts.
+// every returns how often a class is read, as the archive says now: a recorder that gets another
+// configuration changes its archive.
 func (f *found) every(s *live.State, c metric.Class) time.Duration {
 	if c >= metric.NumClasses {
 		return 0
