@@ -14,7 +14,7 @@ import (
 // cost is what runs of a command took, including process start.
 type cost struct {
 	wall, cpu []float64 // ms
-	resident  float64   // the greatest of all runs
+	resident  float64   // MB, the greatest of all runs
 	lines     int       // of output
 	gaveUp    bool
 	busy      bool // the machine has other work

@@ -165,7 +165,7 @@ func (a *agent) announce(ctx context.Context) {
 		a.told = false
 		a.mu.Unlock()
 		a.s.opt.Log.Info("ready", "domain", a.domain)
-		a.send(failed(pcp.ErrReady), 0) // the next reading reports an error
+		a.send(failed(pcp.ErrReady), 0) // if it fails, the next read from pmcd fails, too
 	})
 }
 

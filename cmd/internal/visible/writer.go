@@ -15,7 +15,7 @@ import (
 const (
 	bold  = "\x1b[1m"
 	faint = "\x1b[2m"
-	alarm = "\x1b[1;31m" // bold as well: red is dark on some backgrounds, and some people do not see it
+	alarm = "\x1b[1;31m" // bold as well: red is dark on some backgrounds, and some people cannot see red
 	reset = "\x1b[0m"
 	// EraseLine moves to the beginning of the line and clears it.
 	EraseLine = "\r\x1b[K"

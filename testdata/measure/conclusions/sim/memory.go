@@ -5,7 +5,7 @@ import "math"
 // memory is how the machine's memory is used, in KB.
 type memory struct {
 	total, kernel, files float64 // files: what is cached at first
-	swap, used           float64 // swap: the size of the swap space
+	swap, used           float64 // the swap space: its size, and the used part
 	cached               float64 // beyond files
 	floor                float64
 	in, out              float64 // pages of this second

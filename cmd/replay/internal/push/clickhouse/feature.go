@@ -15,7 +15,7 @@ func (r release) since(major, minor int) bool {
 	return r.major > major || r.major == major && r.minor >= minor
 }
 
-// Oldest is the first release that this package was tested with.
+// oldest is the first release that this package was tested with.
 var oldest = release{18, 16}
 
 // codecs reports whether columns may have codecs, LowCardinality and a TTL. 18.16 has none of

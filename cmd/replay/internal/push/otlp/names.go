@@ -24,8 +24,8 @@ type family struct {
 	sources          [][]string
 }
 
-// The metrics of the semantic conventions for systems ("Development" as of 2026) that recorded
-// metrics match exactly.
+// conventions are the metrics of the semantic conventions for systems ("Development" as of
+// 2026) that recorded metrics match exactly.
 var conventions = []family{
 	{"system.cpu.time", "seconds", "Time the processors spent in each mode.", true, [][]string{
 		{"kernel.percpu.cpu.user", "cpu.mode", "user"}, {"kernel.percpu.cpu.nice", "cpu.mode", "nice"}, {"kernel.percpu.cpu.sys", "cpu.mode", "system"},
