@@ -9,7 +9,7 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
-	"tachograph/cmd/replay/internal/instant"
+	"tachograph/cmd/replay/internal/moment"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/query"
 )
@@ -114,7 +114,7 @@ func (a *app) at(w query.Window, at int64) error {
 
 func (p *page) atPage(m *query.Moment) {
 	p.headed(m.Host.Name, "at "+p.show(m.At), 0)
-	if stance := instant.Sentence(&m.Stance, p.zone()); stance != "" {
+	if stance := moment.Sentence(&m.Stance, p.zone()); stance != "" {
 		p.prose(stance)
 	}
 	if len(m.Gauges) > 0 {

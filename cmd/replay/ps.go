@@ -13,7 +13,7 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
-	"tachograph/cmd/replay/internal/instant"
+	"tachograph/cmd/replay/internal/moment"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/sample/metric"
@@ -145,7 +145,7 @@ func (s *session) moment(text string, w query.Window) (int64, error) {
 		text := fmt.Sprintf("the archive covers %s to %s", s.show(from), s.show(to))
 		if hosts := s.hostsOf(w); len(hosts) == 1 {
 			if stance := query.StanceAt(s.archive, hosts[0].ID, at); stance.Before != 0 {
-				text = instant.Sentence(&stance, s.zone()) + " (" + text + ")"
+				text = moment.Sentence(&stance, s.zone()) + " (" + text + ")"
 			}
 		}
 		return 0, &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded at %s: %s", s.show(at), text)}
@@ -164,7 +164,7 @@ func (a *app) stances(w query.Window, at int64) bool {
 	said := false
 	for _, h := range a.hostsOf(w) {
 		stance := query.StanceAt(a.archive, h.ID, at)
-		text := instant.Sentence(&stance, a.zone())
+		text := moment.Sentence(&stance, a.zone())
 		if text == "" {
 			continue
 		}

@@ -1,6 +1,6 @@
 // Package moment computes what full-screen browsing and the tables of the report show: the
-// state of a host at an instant, its recording in columns, and where to go next. It caches
-// its results, prints nothing, and takes every number from package query.
+// state of a host at an instant, its recording in columns, where to go next, and the sentence
+// about an instant that was not recorded. It caches its results, prints nothing, and takes every number from package query.
 package moment
 
 import (

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tachograph/cmd/replay/internal/human"
-	"tachograph/cmd/replay/internal/instant"
+	"tachograph/cmd/replay/internal/moment"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
@@ -128,7 +128,7 @@ func (q *question) stands(s silence) string {
 		zone = time.UTC
 	}
 	stance := query.StanceAt(q.a, q.r.Host, at)
-	if text := instant.Sentence(&stance, zone); text != "" {
+	if text := moment.Sentence(&stance, zone); text != "" {
 		return text
 	}
 	// It was so short that no sample is missing.

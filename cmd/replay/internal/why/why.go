@@ -27,7 +27,7 @@ type Request struct {
 	Defs   *query.Definitions
 	// Format writes an instant; nil writes the time of day in UTC.
 	Format func(wall int64) string
-	// Zone is the time zone of the times of breaks, as in instant.Sentence; nil means UTC.
+	// Zone is the time zone of the times of breaks, as in moment.Sentence; nil means UTC.
 	Zone *time.Location
 }
 

@@ -1,8 +1,4 @@
-// Package instant words where an instant lies in a recording: the machine was asleep, off
-// or not recorded then, and between which samples. Its callers print this sentence before
-// everything else about an instant. "" means that the instant was recorded. The facts come
-// from query.StanceAt.
-package instant
+package moment
 
 import (
 	"strings"
@@ -14,7 +10,8 @@ import (
 
 // Sentence says where the instant lies in the recording, with times as the zone's clocks showed
 // them: "asleep 22:30 to 03:00; last sample 22:29:59, next 03:00:02". Times on another day than
-// the instant's include the day. It is empty where the machine was recorded.
+// the instant's include the day. It is empty where the machine was recorded. The commands about an
+// instant print it before everything else.
 func Sentence(s *query.Stance, zone *time.Location) string {
 	c := clock{zone: zone, at: time.Unix(0, s.At).In(zone)}
 	switch s.State {

@@ -1,11 +1,11 @@
-package instant_test
+package moment_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"tachograph/cmd/replay/internal/instant"
+	"tachograph/cmd/replay/internal/moment"
 	"tachograph/store/query"
 	"tachograph/store/query/querytest"
 )
@@ -75,7 +75,7 @@ func TestSentence(t *testing.T) {
 			}
 			a := querytest.New(parts...)
 			s := query.StanceAt(a, a.Hosts()[0].ID, at.UnixNano())
-			if got := instant.Sentence(&s, time.UTC); got != c.want {
+			if got := moment.Sentence(&s, time.UTC); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -98,7 +98,7 @@ func TestSentenceAcrossChangesOfClocks(t *testing.T) {
 	s := query.Stance{At: of("2026-10-25T00:10:00Z"), State: query.Asleep, Before: of("2026-10-25T00:00:00Z"), After: of("2026-10-25T03:00:02Z")}
 	s.Break = &query.Break{From: of("2026-10-25T00:00:00Z"), To: of("2026-10-25T03:00:00Z")}
 	const want = "asleep 02:00 to 04:00 CET; last sample 02:00:00, next 04:00:02 CET"
-	if got := instant.Sentence(&s, zone); got != want {
+	if got := moment.Sentence(&s, zone); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
