@@ -1,9 +1,13 @@
 package why
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"tachograph/store/query"
+	"tachograph/store/query/querytest"
 )
 
 // A sleep is the answer for who asks about a time that was slept through, and
@@ -46,5 +50,36 @@ func TestCalmIsTheIdlest(t *testing.T) {
 	q.findCalm()
 	if q.calm.To == 0 || q.calm.From < 100e9 {
 		t.Errorf("the calm is from %d s to %d s", q.calm.From/1e9, q.calm.To/1e9)
+	}
+}
+
+// A volume that is full was full before only where the recording shows it.
+func TestFullVolumeOfAShortRecording(t *testing.T) {
+	for _, c := range []struct {
+		length string
+		before bool
+	}{{"40s", false}, {"2h", true}} {
+		var b strings.Builder
+		b.WriteString(host)
+		for _, class := range [][2]string{{"fast", "1s"}, {"polled", "10s"}, {"process", "5s"}} {
+			fmt.Fprintf(&b, "every %s 0s %s %s\n", class[1], c.length, class[0])
+			for _, does := range quiet {
+				if does.metric == "filesys.full[/]" {
+					does.form = "level=100"
+				}
+				if does.class == class[0] {
+					fmt.Fprintf(&b, "  %s %s\n", does.metric, does.form)
+				}
+			}
+		}
+		parts, err := querytest.Parse(strings.NewReader(b.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := ask(t, querytest.New(parts...), Request{})
+		i := slices.IndexFunc(answer.Lines, func(l Line) bool { return l.Kind == "volume" })
+		if i < 0 || strings.Contains(answer.Lines[i].Text, "as before") != c.before {
+			t.Errorf("of %s: %+v", c.length, answer.Lines)
+		}
 	}
 }

@@ -87,9 +87,11 @@ func (q *question) volume(c *course, files bool) *finding {
 	case high >= full && q.writable(c.key):
 		out.weight, out.since, out.until = 0.8, f.begin(first), f.begin(last+1)
 		out.text = fmt.Sprintf("%s was full: %s", title, human.Percent(high))
-		if !q.fresh(c, first) {
+		if before := q.calmly(c); !(before < c.x[first]-moved) {
 			out.weight = fullBefore
-			out.text += ", as before"
+			if before >= c.x[first]-moved {
+				out.text += ", as before"
+			}
 		}
 	case grown >= 0.02 && pace > 0:
 		left := time.Duration((1 - high) / pace * 1e9)
@@ -106,7 +108,7 @@ func (q *question) volume(c *course, files bool) *finding {
 		if !files { // Which process makes how many files is not recorded.
 			out.text += q.fillers(out.since, out.until)
 		}
-	case high >= nearlyFull && (grown >= 0.003 || q.fresh(c, first)):
+	case high >= nearlyFull && (grown >= 0.003 || q.calmly(c) < c.x[first]-moved):
 		out.weight = 0.3
 		out.text = fmt.Sprintf("%s was %s full", title, human.Percent(high))
 	default:
@@ -180,12 +182,17 @@ func (q *question) writable(key string) bool {
 // images are types of volumes that are never written to.
 var images = []string{"squashfs", "iso9660", "erofs", "cramfs", "udf", "cd9660"}
 
-// fresh reports whether a volume was emptier in the calm stretch: a volume that is always full is
-// no news.
-func (q *question) fresh(c *course, first int) bool {
+// moved is by how much a volume's share must differ from the calm stretch's: a volume that is
+// always full is no news.
+const moved = 0.02
+
+// calmly returns how full a volume was in the calm stretch; NaN if that is not known.
+func (q *question) calmly(c *course) float64 {
+	if q.calm.To == 0 {
+		return math.NaN()
+	}
 	cl, ch := q.field.slots(q.calm)
-	calm := mean(c.x[cl:ch])
-	return q.calm.To != 0 && calm == calm && calm < c.x[first]-0.02
+	return mean(c.x[cl:ch])
 }
 
 // fillers names the processes that wrote most meanwhile.
