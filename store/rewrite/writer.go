@@ -384,7 +384,8 @@ func (w *Writer) header() *layout.Header {
 	return &layout.Header{Format: layout.FormatVersion, ID: a.ID, Host: a.Host, BootID: a.Boot, TimeZone: a.TimeZone, Recorder: a.Recorder, Created: a.Created, Reduced: a.Reduced, Since: w.since, Until: w.until}
 }
 
-// Finish completes the archive and gives it its name. After an error nothing is left.
+// Finish completes the archive and gives it its name. After an error nothing is left, unless only the
+// directory could not be synced: then the whole archive has its name.
 func (w *Writer) Finish() (err error) {
 	defer w.Abort()
 	for i := range w.classes {
