@@ -9,14 +9,14 @@ import (
 	"tachograph/store/query"
 )
 
-// What --color takes.
+// The values of --color.
 const (
 	colorAuto   = "auto"
 	colorAlways = "always"
 	colorNever  = "never"
 )
 
-// checkColor refuses another word.
+// checkColor refuses any other value.
 func (p *page) checkColor() error {
 	switch p.colorFlag {
 	case colorAuto, colorAlways, colorNever:
@@ -25,8 +25,8 @@ func (p *page) checkColor() error {
 	return fmt.Errorf("--color %s: use auto, always or never", p.colorFlag)
 }
 
-// limits are from where on gauges are out of the ordinary: by themselves, or as a part
-// of what they are of.
+// limits are the values from which gauges are out of the ordinary: own is the value itself, part
+// is a share of the gauge's total.
 var limits = map[string]struct{ own, part float64 }{
 	"cpu.wait":         {own: 0.5},
 	"memory":           {part: 0.95},
@@ -51,24 +51,24 @@ func alarming(g *query.Gauge, value float64) bool {
 	return value >= limit.own
 }
 
-// alarmingState reports whether a process hangs in the kernel, or has ended without
-// anybody asking how.
+// alarmingState reports whether a process hangs in the kernel, or has ended and its parent has
+// not yet collected its status.
 func alarmingState(state string) bool {
 	return strings.HasPrefix(state, "D") || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "U")
 }
 
-// alarmingEvents are kinds that no healthy machine has.
+// alarmingEvents are the kinds of events that a healthy machine does not have.
 var alarmingEvents = map[metric.EventKind]bool{
 	metric.EventPanic: true, metric.EventErrorBegin: true, metric.EventThrottle: true, metric.EventMemory: true, metric.EventGap: true,
 	metric.EventDistrustBegin: true,
 }
 
-// alarmingEvent reports whether something happened that is out of the ordinary.
+// alarmingEvent reports whether an event is out of the ordinary.
 func alarmingEvent(e *store.Event) bool {
 	return alarmingEvents[e.Kind] || e.Kind == metric.EventProcessExit && bySignal(e.Label("how"))
 }
 
-// bySignal reports whether a process was ended, other than by being asked to.
+// bySignal reports whether a signal other than SIGTERM ended a process.
 func bySignal(how string) bool {
 	return strings.Contains(how, "signal") && !strings.Contains(how, "TERM") && !strings.HasSuffix(how, "signal 15")
 }

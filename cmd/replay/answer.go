@@ -16,9 +16,9 @@ import (
 	"tachograph/store/fault"
 )
 
-// answers answers programs out of the archives at paths: by the commands, as people
-// are answered. Derived metrics are those of the files given here; a definition
-// that whoever started the server keeps for himself is not everybody's.
+// answers returns the function that answers programs' questions from the archives, with the
+// commands that people use. Derived metrics come only from the files given here: the server's
+// clients do not get the private definitions of the user who started it.
 func answers(archives, derived []string, now func() time.Time) ask.Run {
 	var given []string
 	for _, path := range archives {
@@ -58,15 +58,15 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 	}
 }
 
-// forClient prepares a Reader for a question of one of many clients. The answer ends with
-// the context.
+// forClient prepares a Reader for one client's question, beside those of other clients. The
+// answer ends with ctx.
 func forClient(ctx context.Context, r *store.Reader) *store.Reader {
 	r.Until(ctx)
 	r.Single()
 	return r
 }
 
-// nothing is the failure to find anything of what was asked for.
+// nothing returns the error for a question about something that the archives do not hold.
 func nothing(format string, args ...any) error {
 	return &ask.Error{Kind: ask.Nothing, Err: fmt.Errorf(format, args...)}
 }

@@ -18,7 +18,7 @@ import (
 	"tachograph/store/query"
 )
 
-// errNo ends a command whose answer, already printed, is no.
+// errNo ends a command that has already printed its answer, and the answer is no.
 var errNo = errors.New("no")
 
 // app is one run of the program.
@@ -26,16 +26,18 @@ type app struct {
 	*clock
 	session
 	page
-	// collector is that of the process; nil where the process is not the command's.
+	// collector sets the process's garbage collection; nil where several commands share the
+	// process.
 	collector   *collector
 	showCommand bool
-	// damageTold are the paths of the archives that have been warned of; nil where
-	// a command tells of damage itself.
+	// damageTold holds the paths of the archives for which a warning has been printed; nil where
+	// a command reports damage itself.
 	damageTold map[string]bool
-	// ctx ends what goes on by itself. signal is what ended it; nil if nothing did.
+	// ctx ends commands that run until they are stopped. signal is the signal that ended it, 0
+	// if none did.
 	ctx    context.Context
 	signal syscall.Signal
-	// damage is what was warned of where the answer goes to a program.
+	// damage holds the warnings of an answer that goes to a program.
 	damage []string
 }
 
@@ -66,7 +68,7 @@ func (a *app) run(args []string) int {
 	case errors.Is(err, errUntold):
 		return cli.Failed // The answer says so.
 	case errors.Is(err, context.Canceled):
-		return cli.Failed // A signal ended it: die chooses the status.
+		return cli.Failed // A signal ended it; die chooses the status.
 	}
 	text := "replay: " + err.Error()
 	if pointed := (*query.ExprError)(nil); !errors.As(err, &pointed) {
@@ -92,11 +94,11 @@ func (a *app) execute(args []string) error {
 	return err
 }
 
-// errFailed is a panic of this program.
+// errFailed is the error that a panic of this program becomes.
 var errFailed = errors.New("this program failed, which is a mistake of the program; please report it")
 
-// contain runs fn and makes an error of a panic: what a stranger's archive
-// holds must not look as if the terminal were broken.
+// contain runs fn and turns a panic into an error, so that a stranger's archive cannot make the
+// terminal look broken.
 func contain(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -109,8 +111,8 @@ func contain(fn func() error) (err error) {
 	return fn()
 }
 
-// load opens the archives: those of --archive, those given as plain arguments,
-// or the recorder's own.
+// load opens the archives: those of --archive, those given as plain arguments, or else the
+// recorder's own.
 func (a *app) load(args ...string) error {
 	a.collector.later()
 	if err := a.session.load(args); err != nil {
@@ -124,8 +126,8 @@ func (a *app) load(args ...string) error {
 	return nil
 }
 
-// tellDamage warns, once for each file, that it or some of it could not be
-// read. Damage may come to light only when a question meets it.
+// tellDamage warns, once for each file, that all or part of it could not be read. Some damage is
+// found only when a question reads the damaged part.
 func (a *app) tellDamage() {
 	if a.archive == nil {
 		return
@@ -177,10 +179,10 @@ func (a *app) tellDamage() {
 	}
 }
 
-// tell says something that is no part of the answer.
+// tell prints a note that is not part of the answer.
 func (a *app) tell(text string) { a.complain("replay: " + text) }
 
-// warn says what the answer lacks.
+// warn reports what the answer lacks: to a program in damage, otherwise as text.
 func (a *app) warn(text string) {
 	if a.sink != nil {
 		a.damage = append(a.damage, text)
@@ -189,8 +191,8 @@ func (a *app) warn(text string) {
 	a.complain("replay: " + text)
 }
 
-// rows begins the output. With several hosts a leading column tells them
-// apart; rows then begin with hostCell.
+// rows begins the output. Each row must begin with hostCell; that column is shown only where
+// there are several hosts.
 func (a *app) rows(columns ...out.Column) (out.Writer, error) {
 	host := out.Column{Name: "host", Only: out.Nowhere, Flex: true}
 	if a.manyHosts() {

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// withNegatives makes a command line readable to pflag in which arguments begin
-// with a minus and a digit: "at -5m" is a time, and "find '-1 < x'" a
-// condition, where pflag would look for a flag called 5. No flag is called by a
-// digit. What is no flag and no value of one goes behind "--".
+// withNegatives makes arguments that begin with a minus and a digit readable to pflag: "at -5m"
+// is a time, and "find '-1 < x'" a condition, where pflag would look for a flag called 5. No
+// flag has a digit as its name. All words that are neither flags nor values of flags go behind
+// "--".
 func withNegatives(root *cobra.Command, args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__") {
-		return args // Completion tells the words apart itself.
+		return args // Completion distinguishes the words itself.
 	}
 	cmd, flags := root, []string(nil)
 	var plain []string
@@ -62,7 +62,7 @@ func subcommand(cmd *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-// takesNext reports whether the value of the flag s is the next word.
+// takesNext reports whether the value of the flag s is in the next word.
 func takesNext(cmd *cobra.Command, s string) bool {
 	find := func(of func(*pflag.FlagSet) *pflag.Flag) *pflag.Flag {
 		for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags(), cmd.Root().PersistentFlags()} {

@@ -14,7 +14,7 @@ import (
 	"tachograph/store/query"
 )
 
-// around is how far before and after the moment at looks.
+// around is how far at looks before and after the moment.
 const around = 10 * time.Minute
 
 func atCommand(a *app) *cobra.Command {
@@ -53,8 +53,8 @@ resource over the interval that ends there.`,
 	}
 }
 
-// amounts are what processes are compared by: the units for programs, and how
-// people read it.
+// amounts are the quantities that processes are ranked by, each with its units for programs and
+// its text for people.
 var amounts = []struct {
 	by    query.By
 	units string
@@ -176,7 +176,7 @@ func (p *page) atEvents(m *query.Moment) {
 	}
 }
 
-// relative writes how long before or after something was.
+// relative writes how long before or after the moment an event was.
 func relative(d int64) string {
 	switch by := time.Duration(d).Round(time.Second); {
 	case by < 0:
@@ -212,7 +212,7 @@ func (p *page) atProcesses(m *query.Moment) {
 	}
 }
 
-// atRows is the page for programs.
+// atRows writes the moment as rows, for programs.
 func atRows(rows out.Writer, m *query.Moment) error {
 	host := hostCell(&m.Host)
 	for _, g := range m.Gauges {

@@ -55,7 +55,8 @@ that shows the last moment again.`,
 	return cmd
 }
 
-// notArchives refuses arguments that are no files, with what was probably meant.
+// notArchives refuses an argument that is neither a file nor looks like a path, and suggests
+// --at.
 func notArchives(args []string) error {
 	for _, s := range args {
 		if _, err := os.Lstat(s); err != nil && !strings.ContainsAny(s, "/.") {
@@ -65,7 +66,7 @@ func notArchives(args []string) error {
 	return nil
 }
 
-// canBrowse says why the whole screen cannot be drawn on.
+// canBrowse returns an error that says why browse cannot draw on the whole screen.
 func (a *app) canBrowse() error {
 	const instead = "replay at TIME prints a moment"
 	switch term := os.Getenv("TERM"); {
@@ -79,7 +80,7 @@ func (a *app) canBrowse() error {
 	return nil
 }
 
-// browse shows one host: what was recorded of it or, with --follow, is being.
+// browse shows what was recorded of one host or, with --follow, what is still being recorded.
 func (a *app) browse(cmd *cobra.Command, at string, follow bool, args []string) error {
 	opt := browse.Options{
 		ASCII: a.ascii, Color: a.color, Now: a.now, Parse: a.browsedTime,
@@ -107,7 +108,7 @@ func (a *app) browse(cmd *cobra.Command, at string, follow bool, args []string) 
 	return a.showBrowser(ctx, opt)
 }
 
-// browsed is how the host in question is opened.
+// browsed returns a function that opens the chosen host, with the cursor on the time at.
 func (a *app) browsed(at string) (open func() (browse.Opened, error), err error) {
 	w, err := a.window()
 	if err != nil {
@@ -137,17 +138,17 @@ func (a *app) browsed(at string) (open func() (browse.Opened, error), err error)
 	}, nil
 }
 
-// browsedTime reads a time that is typed while a moment is looked at.
+// browsedTime parses a time that the user types while looking at the moment at.
 func (a *app) browsedTime(text string, at int64) (int64, error) {
 	t, err := a.reference().Beside(text, time.Unix(0, at))
 	return t.UnixNano(), err
 }
 
-// showBrowser runs the program and, after it, says how to come back.
+// showBrowser runs the browser and then prints the command that shows the last moment again.
 func (a *app) showBrowser(ctx context.Context, opt browse.Options) error {
 	answer, err := browse.Run(ctx, opt)
 	if answer.Busy {
-		a.close = nil // What is still being read goes away with the program.
+		a.close = nil // Reads still under way end with the process.
 	}
 	if err == nil && answer.At != 0 {
 		a.stdout.Println("# " + opt.Command("browse", "--at", a.in(answer.At).Format(time.RFC3339Nano)))
@@ -155,8 +156,7 @@ func (a *app) showBrowser(ctx context.Context, opt browse.Options) error {
 	return err
 }
 
-// oneHost is the host that is looked at: the one that is asked for or, of several,
-// the one recorded last.
+// oneHost chooses the host to show: of the hosts that w accepts, the one recorded last.
 func (a *app) oneHost(w query.Window) (host, note string, err error) {
 	last := int64(0)
 	names := make(map[string]string)
@@ -178,7 +178,8 @@ func (a *app) oneHost(w query.Window) (host, note string, err error) {
 	return host, note, nil
 }
 
-// commandLine is a command on what is open, as words for a shell.
+// commandLine returns the shell words of a command that runs args on the open archives, with the
+// same hosts, derived metrics and zone.
 func (s *session) commandLine(cmd *cobra.Command, args []string) []string {
 	line := []string{cmd.Root().Name()}
 	for _, word := range args {

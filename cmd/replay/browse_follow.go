@@ -18,8 +18,8 @@ import (
 	"tachograph/store/query"
 )
 
-// browseOn is browsing what is being recorded. It waits for an archive, and for
-// something in it, where there is none yet.
+// browseOn prepares opt for browsing a recording that is still being written. The browser waits
+// for an archive, and for the first sample in it, where there is none yet.
 func (a *app) browseOn(ctx context.Context, opt *browse.Options, at string, args []string) error {
 	paths, err := a.archivePaths(args)
 	if err != nil {
@@ -70,7 +70,8 @@ func (a *app) browseOn(ctx context.Context, opt *browse.Options, at string, args
 	return nil
 }
 
-// isDirectory reports whether archives may come to be in any of some paths.
+// isDirectory reports whether any of the paths is a directory, in which archives can still
+// appear.
 func isDirectory(paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool {
 		st, err := os.Stat(p)
@@ -78,7 +79,8 @@ func isDirectory(paths []string) bool {
 	})
 }
 
-// openGrowing opens what is being recorded, as far as there is anything.
+// openGrowing opens the recording as far as it has been written. It fails while nothing has been
+// recorded.
 func (a *app) openGrowing(at string, args []string) (browse.Opened, error) {
 	if a.archive == nil {
 		if err := a.session.load(args); err != nil {
@@ -97,14 +99,14 @@ func (a *app) openGrowing(at string, args []string) (browse.Opened, error) {
 	return open()
 }
 
-// nothingYet reports whether there is no archive, or nothing in it.
+// nothingYet reports whether err says that there is no archive, or nothing in it.
 func nothingYet(err error) bool {
 	empty := (*ask.Error)(nil)
 	return fault.Of(err) == fault.NotFound || errors.As(err, &empty) && empty.Kind == ask.Outside
 }
 
-// tellChanges tells whenever something has been recorded, until ctx ends; whoever is
-// still busy with what was before is told once.
+// tellChanges sends on each channel whenever something has been recorded, until ctx ends. A
+// receiver that is still busy with the last change gets one message for all that follow.
 func tellChanges(ctx context.Context, src follower, told ...chan struct{}) {
 	defer src.Close()
 	for {
