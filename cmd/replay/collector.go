@@ -8,37 +8,36 @@ import (
 	"sync/atomic"
 )
 
-// firstCollection is how large the heap becomes before the collector first looks
-// at it, as a multiple of the usual 4 MB. Most answers need less than that in all,
-// and would be interrupted four times for it.
+// firstCollection is the size of the heap at which the garbage collector first runs, as a
+// multiple of the usual 4 MB. Most answers need less than that in all, and would otherwise be
+// interrupted four times.
 const firstCollection = 4
 
-// followingPercent is by how much the heap grows between two collections while a
-// command goes on for hours: it makes little, and holds what it holds.
+// followingPercent is by how much the heap grows between two collections while a command runs
+// for hours: it makes little garbage and keeps what it holds.
 const followingPercent = 40
 
-// reducingPercent is the same while archives are reduced: what is held grows with
-// the busiest hour, and half as much garbage as usual.
+// reducingPercent is the same while archives are reduced: the memory held grows with the busiest
+// hour, and the garbage adds half as much as usual.
 const reducingPercent = 50
 
-// A collector says how the garbage of the whole process is collected, for the one
-// command that the process is. A nil one leaves that as it is: commands that run
-// beside others have none.
+// A collector sets how the garbage of the whole process is collected, for the one command that
+// the process runs. A nil collector changes nothing: commands that share a process have none.
 type collector struct {
 	putOff sync.Once
-	// lasting says that a command goes on for hours.
+	// lasting is set if the command runs for hours.
 	lasting atomic.Bool
 }
 
-// later puts the first collection off, once.
+// later postpones the first collection, once.
 func (c *collector) later() {
 	if c != nil && os.Getenv("GOGC") == "" {
 		c.putOff.Do(c.putOffFirst)
 	}
 }
 
-// putOffFirst has the collector do what it always does from its next run on, so
-// that the peak of what takes more memory is no other.
+// putOffFirst postpones the first collection and restores the usual setting when it has run, so
+// that commands that need more memory have the same peak as ever.
 func (c *collector) putOffFirst() {
 	usual := debug.SetGCPercent(100 * firstCollection)
 	runtime.AddCleanup(new([64]byte), func(percent int) {
@@ -48,7 +47,7 @@ func (c *collector) putOffFirst() {
 	}, usual)
 }
 
-// following returns the memory that a command needed only to begin.
+// following gives back to the system the memory that a command needed only to begin.
 func (c *collector) following() {
 	if c == nil {
 		return
@@ -60,8 +59,8 @@ func (c *collector) following() {
 	debug.FreeOSMemory()
 }
 
-// serving sets the memory limit of a server, so that it stays below it whatever
-// clients ask.
+// serving sets the memory limit of a server, so that it stays below the limit whatever clients
+// ask.
 func (c *collector) serving() {
 	if c != nil && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softLimit)

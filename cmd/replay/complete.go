@@ -20,8 +20,8 @@ import (
 	"tachograph/store/query"
 )
 
-// completions tells shells what may stand where: the metrics, instances,
-// processes and kinds of the archive that the command line names.
+// completions gives shells the words that may follow on a command line: the metrics, instances,
+// processes and kinds of the archive that it names.
 func (a *app) completions(root *cobra.Command) {
 	arguments := map[string]cli.Completer{
 		"at": a.instants, "ps": a.processWords, "threads": a.processWords, "stacks": a.processWords,
@@ -55,7 +55,7 @@ func (a *app) completions(root *cobra.Command) {
 	})
 }
 
-// formatWords are the formats of answers; export and import have others.
+// formatWords offers the formats of answers; export, stacks and import have others.
 func formatWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if cmd.Name() == "export" {
 		return cli.CompleteFixed(formatNames()...)(cmd, args, typed)
@@ -69,7 +69,8 @@ func formatWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Compl
 	return cli.CompleteFixed(string(out.Table), string(out.CSV), string(out.JSON))(cmd, args, typed)
 }
 
-// byWords are what top ranks by, and the first branches of stacks.
+// byWords offers the quantities that top ranks by, and for stacks the first branches of the
+// tree.
 func byWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if cmd.Name() == "stacks" {
 		return cli.CompleteFixed(asStrings(stacks.Bys)...)(cmd, args, typed)
@@ -77,12 +78,13 @@ func byWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completio
 	return cli.CompleteFixed(asStrings(query.Bys)...)(cmd, args, typed)
 }
 
-// tableWords are the tables that an export can have.
+// tableWords offers the tables that an export can have.
 func tableWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return cli.CompleteFixed(export.CSV.Tables...)(cmd, args, typed)
 }
 
-// groupWords are what top adds up; serve's groups are the system's.
+// groupWords offers the groups that top adds up. For serve, --group is a group of the system, so
+// it offers nothing.
 func groupWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if cmd.Name() == "serve" {
 		return cli.CompleteNothing(cmd, args, typed)
@@ -98,7 +100,8 @@ func asStrings[T ~string](list []T) []string {
 	return out
 }
 
-// forWords opens the archive for completion, where nothing may be said.
+// forWords opens the archive for completion, which must print nothing, and reports whether that
+// worked.
 func (a *app) forWords() bool {
 	if a.archive == nil {
 		a.damageTold = nil
@@ -111,7 +114,7 @@ func (a *app) forWords() bool {
 	return err == nil
 }
 
-// offer are the words that begin as the one being typed does.
+// offer returns the words that begin with what has been typed.
 func offer(list []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	list = slices.DeleteFunc(list, func(s string) bool { return !strings.HasPrefix(s, typed) })
 	slices.Sort(list)
@@ -139,7 +142,7 @@ func (a *app) metricWords(_ *cobra.Command, _ []string, typed string) ([]cobra.C
 	return offer(list, typed)
 }
 
-// instanceWords offers the instances of the metrics that are asked for.
+// instanceWords offers the instances of the metrics on the command line.
 func (a *app) instanceWords(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if !a.forWords() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -160,8 +163,8 @@ func (a *app) instanceWords(_ *cobra.Command, args []string, typed string) ([]co
 	return offer(list, typed)
 }
 
-// processWords offers the names of the processes at the moment in question, and
-// their pids to who begins one.
+// processWords offers the names of the processes at the moment or in the window of the command
+// line. At a moment it also offers their pids, once a word has been begun.
 func (a *app) processWords(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if !a.forWords() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -197,7 +200,7 @@ func (a *app) processWords(cmd *cobra.Command, _ []string, typed string) ([]cobr
 
 func (a *app) hostWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	hosts := a.hosts
-	a.hosts = nil // The word being typed is none yet.
+	a.hosts = nil // The word being typed is not a host yet.
 	defer func() { a.hosts = hosts }()
 	if !a.forWords() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -209,7 +212,7 @@ func (a *app) hostWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Com
 	return offer(list, typed)
 }
 
-// kindWords offers the kinds of events that the archive holds, with how often.
+// kindWords offers the kinds of events that the archive holds, each with its number of events.
 func (a *app) kindWords(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if a.archive == nil && len(args) > 0 {
 		a.archives = append(a.archives, args...)
@@ -235,7 +238,7 @@ func sortWords(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion
 	return offer(sortNames(), typed)
 }
 
-// instants offers the words for times, and when the archive begins and ends.
+// instants offers the words for times, with the times at which the archive begins and ends.
 func (a *app) instants(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	list := []string{"now", "start", "end", "today", "yesterday", "noon", "-5m", "-1h", "-1d"}
 	if a.forWords() {
@@ -254,7 +257,7 @@ func (a *app) instants(_ *cobra.Command, args []string, typed string) ([]cobra.C
 	return offer(list, typed)
 }
 
-// zoneTable lists the zones there are, on all systems that have them in files.
+// zoneTable lists the time zones, on all systems that keep them in files.
 const zoneTable = "/usr/share/zoneinfo/zone.tab"
 
 func (a *app) zoneWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// ownDefinitions is the user's file of derived metrics, if there is one.
+// ownDefinitions returns the path of the user's file of derived metrics, or "" if there is none.
 func ownDefinitions() string {
 	dir, err := os.UserConfigDir()
 	if err != nil {

@@ -21,13 +21,13 @@ type diffFlags struct {
 	n                          int
 }
 
-// comparison is what is compared: window a with window b of the hosts in b.
+// A comparison compares window a with window b, for the hosts of b.
 type comparison struct {
 	a, b query.Window
-	// against is the host of a where that is another one, called name.
+	// against is the ID of the host of window a if it is not that of b, and name is what it is
+	// called.
 	against, name string
-	// usual are the windows that show what is usual, where they are not those
-	// before b.
+	// usual are the windows that show what is usual, if those are not the ones before b.
 	usual []query.Window
 }
 
@@ -192,7 +192,8 @@ func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, 
 	}
 }
 
-// largest says what differs most where nothing is out of the ordinary.
+// largest names the largest difference, for a comparison in which nothing is out of the
+// ordinary.
 func (p *page) largest(c *query.Change, s sides) string {
 	if c == nil {
 		return ""

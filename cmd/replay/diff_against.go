@@ -47,7 +47,7 @@ func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*com
 	return s.againstDay(w, func(from time.Time) int {
 		days := s.daysFrom(day, from)
 		if words == "yesterday" && (days <= 0 || !s.recordedOn(day, w)) {
-			return 1 // Of a recording of the past: the day before the window's.
+			return 1 // In an older recording, it is the day before the window.
 		}
 		return days
 	})
@@ -56,13 +56,13 @@ func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*com
 // daysBefore is how many days before the window each phrase means.
 var daysBefore = map[string]int{"the day before": 1, "day before": 1, "last week": 7, "the week before": 7, "week before": 7}
 
-// daysFrom is how many days lie between those that two instants are of.
+// daysFrom is the number of days from the day of a to the day of b.
 func (s *session) daysFrom(a, b time.Time) int {
 	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
 	return int(math.Round(midnight(b.In(s.zone())).Sub(midnight(a.In(s.zone()))).Hours() / 24))
 }
 
-// recordedOn reports whether anything was recorded on the day that an instant is of.
+// recordedOn reports whether anything was recorded on the day that contains an instant.
 func (s *session) recordedOn(day time.Time, w query.Window) bool {
 	day = day.In(s.zone())
 	from := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, s.zone())
@@ -70,8 +70,8 @@ func (s *session) recordedOn(day time.Time, w query.Window) bool {
 	return len(list) > 0
 }
 
-// againstHost takes the time that the other host and one of those in question
-// were recorded in, unless a window is given.
+// againstHost compares the first recorded host of w with the other one. Unless w gives a window,
+// it takes the time in which both were recorded.
 func (s *session) againstHost(w query.Window, other *metric.Host) (*comparison, error) {
 	theirs := query.Window{Hosts: []string{other.ID}, From: w.From, To: w.To}
 	from, to, list := query.Covered(s.archive, theirs)
@@ -96,12 +96,12 @@ func (s *session) againstHost(w query.Window, other *metric.Host) (*comparison, 
 	return nil, fmt.Errorf("nothing to compare with %s: give another host's archives as well", other.Name)
 }
 
-// mostUsual is how many other days show what is usual at these hours.
+// mostUsual is the number of other days that show what is usual at these hours.
 const mostUsual = 8
 
-// againstDay compares with the same hours so many days before the one on which the
-// window begins. The days' clocks decide, so that a night of 23 hours is still a
-// night.
+// againstDay compares the window with the same hours some days earlier. before returns that
+// number of days for the day on which the window begins. The hours are those of the wall clock,
+// so that a night of 23 hours is still a night.
 func (s *session) againstDay(w query.Window, before func(from time.Time) int) (*comparison, error) {
 	start, end, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
 	to := s.in(end)

@@ -89,7 +89,8 @@ func (s *session) aroundInstant(w query.Window, f *diffFlags) (first, second que
 		if at, err = s.moment(f.at, w); err != nil {
 			return first, second, err
 		}
-		// With nothing recorded after it, the end is what happened.
+		// If less than a tenth of the second window was recorded, the time up to the instant
+		// takes its place.
 		if end-at < int64(after)/10 {
 			at = min(at, end) - int64(after)
 		}
