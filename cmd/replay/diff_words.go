@@ -16,8 +16,7 @@ import (
 // hosts.
 type sides struct {
 	a, b string
-	// clock shows an instant: with its date where the windows are of several
-	// days.
+	// clock formats an instant, with its date if the windows are on several days.
 	clock func(wall int64) string
 }
 
@@ -35,7 +34,8 @@ func (p *page) sides(c *comparison, h *metric.Host) sides {
 
 func (s sides) hosts() bool { return s.a != "" }
 
-// values says what something was and is, before a verb such as "rose".
+// values writes the values of both sides: of one host with a verb, as in "rose from 1 to 2", of
+// two hosts with their names.
 func (s sides) values(verb, before, after string) string {
 	if s.hosts() {
 		return fmt.Sprintf("%s %s, %s %s", before, s.a, after, s.b)
@@ -43,7 +43,7 @@ func (s sides) values(verb, before, after string) string {
 	return fmt.Sprintf("%s from %s to %s", verb, before, after)
 }
 
-// sentence says in a line what changed, with what says the same.
+// sentence describes a change in one line, with the changes that were joined to it.
 func sentence(c *query.Change, s sides) string {
 	line := clause(c, s)
 	for _, also := range c.Also {
@@ -58,8 +58,8 @@ func sentence(c *query.Change, s sides) string {
 	return line
 }
 
-// lowerFirst begins a clause as the middle of a sentence does; names and
-// abbreviations stay.
+// lowerFirst makes a clause fit the middle of a sentence: its first letter becomes lower case,
+// but abbreviations stay.
 func lowerFirst(text string) string {
 	if len(text) > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z' {
 		return string(text[0]+'a'-'A') + text[1:]
@@ -67,7 +67,7 @@ func lowerFirst(text string) string {
 	return text
 }
 
-// settingNames lists settings that changed as one.
+// settingNames lists the settings that changed together.
 func settingNames(c *query.Change) string {
 	names := []string{subject(c)}
 	for _, also := range c.Also {
@@ -82,7 +82,7 @@ func settingNames(c *query.Change) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// aspect says by how much processes use more or less of something.
+// aspect writes how much of something processes used on each side.
 func aspect(c *query.Change, s sides) string {
 	before, after := "before", "after"
 	if s.hosts() {
@@ -91,7 +91,7 @@ func aspect(c *query.Change, s sides) string {
 	return fmt.Sprintf("%s: %s %s, %s %s%s", aspectWords(c), amount(c, c.Before), before, amount(c, c.After), after, times(c))
 }
 
-// happened says what happened, and how often.
+// happened describes an event: what it was, when and how often.
 func happened(c *query.Change, s sides) string {
 	if c.Times < 2 {
 		line := fmt.Sprintf("%s at %s", c.Subject, s.clock(c.At))
@@ -107,7 +107,7 @@ func happened(c *query.Change, s sides) string {
 	return line + ", the first: " + c.NewText
 }
 
-// clause says what changed, without what says the same.
+// clause describes a change without those that were joined to it.
 func clause(c *query.Change, s sides) string {
 	switch c.Kind {
 	case query.TunableChange:
@@ -142,7 +142,7 @@ func clause(c *query.Change, s sides) string {
 	return measure(c, s) + by(c)
 }
 
-// failures says that processes end badly again and again.
+// failures says that processes keep ending badly.
 func failures(c *query.Change) string {
 	s := fmt.Sprintf("%s ended badly %d times", c.Subject, c.Times)
 	if c.NewText != "" {
@@ -151,7 +151,7 @@ func failures(c *query.Change) string {
 	return s + fmt.Sprintf(": %s before, %s after", amount(c, c.Before), amount(c, c.After))
 }
 
-// hung says that a disk completes nothing.
+// hung says that a disk completes no requests.
 func hung(c *query.Change) string {
 	s := fmt.Sprintf("Disk %s hung: it completed no request for %s, with %s under way  [%s]", c.Instance,
 		human.Duration(time.Duration(c.Seconds*1e9)), human.Value(c.After, c.Units, false), subject(c))
@@ -161,7 +161,7 @@ func hung(c *query.Change) string {
 	return s
 }
 
-// by says whose doing a change is.
+// by names the process that caused a change.
 func by(c *query.Change) string {
 	if c.By == nil {
 		return ""
@@ -215,7 +215,7 @@ func subject(c *query.Change) string {
 	return c.Subject
 }
 
-// title is what the metric is in words.
+// title describes the metric in words.
 func title(c *query.Change) string {
 	words := c.Subject
 	if c.Metric != nil && c.Metric.Help != "" {
@@ -248,8 +248,8 @@ func aspectWords(c *query.Change) string {
 	return aspectVerbs[c.Aspect][0]
 }
 
-// times says how many times as much it is, where that says more than the
-// numbers.
+// times writes the factor by which a value grew, where that says more than the numbers: from
+// twice as much on.
 func times(c *query.Change) string {
 	if c.Before <= 0 || c.After <= 0 || c.Units == (metric.Units{Other: "C"}) {
 		return ""

@@ -12,13 +12,13 @@ import (
 	"tachograph/store/query"
 )
 
-// doubts are the distrusts of what an answer shows: such a value stands there as it was
-// read, and the reason beside it as it stands beside one that is absent.
+// doubts are the distrusts that concern an answer. The answer shows a distrusted value as it was
+// read, with the reason beside it, as beside an absent value.
 type doubts struct {
 	s    *session
 	all  []*query.Distrust
 	told []*query.Distrust
-	// beside says that rows of json have the reason.
+	// beside is set if the rows of JSON carry the reason.
 	beside bool
 }
 
@@ -26,8 +26,8 @@ func (s *session) doubts(w query.Window) *doubts {
 	return &doubts{s: s, all: query.Distrusts(s.archive, w)}
 }
 
-// lastingDistrusts are those that last at the end of the recording of the host that was
-// recorded last; nothing where nothing was recorded.
+// lastingDistrusts returns the distrusts that still last at the end of the recording of the host
+// that was recorded last; nil if nothing was recorded.
 func lastingDistrusts(paths ...string) (query.Distrusted, error) {
 	r, err := openArchives(paths...)
 	if fault.Of(err) == fault.NotFound {
@@ -42,7 +42,7 @@ func lastingDistrusts(paths ...string) (query.Distrusted, error) {
 	return slices.DeleteFunc(all, func(d *query.Distrust) bool { return d.To != 0 }), nil
 }
 
-// about takes in what concerns targets as a whole, for answers of one row a series.
+// about adds the distrusts that concern targets as a whole, for answers with one row per series.
 func (d *doubts) about(targets []query.Target, r query.Request) *doubts {
 	for _, one := range d.all {
 		if one.Key != "" && r.Instance != nil && !r.Instance(one.Indom, &metric.Instance{Key: one.Key, Name: one.Instance}) {
@@ -69,7 +69,8 @@ func (a *app) tellDoubtsOf(w query.Window, concerns func(*query.Distrust) bool) 
 	a.tellDoubts(d)
 }
 
-// of is why the values of a series are not to be trusted, by time; nil where they are.
+// of returns a function that gives the reason to distrust the series' value at a time; nil if
+// none of its values is distrusted.
 func (d *doubts) of(t query.Target, s *query.Series) func(wall int64) metric.Reason {
 	d.beside = true
 	var mine []*query.Distrust
@@ -101,7 +102,8 @@ func (d *doubts) concerns(one *query.Distrust, t query.Target, s *query.Series) 
 	return one.Whose() == s.Archive.Host.ID && slices.ContainsFunc(t.Expr.Metrics(), one.About)
 }
 
-// tellDoubts says below an answer what in it is not to be trusted.
+// tellDoubts prints below an answer which of its values are distrusted, unless its rows of JSON
+// already say so.
 func (a *app) tellDoubts(d *doubts) {
 	for _, one := range d.told {
 		switch {
@@ -113,12 +115,12 @@ func (a *app) tellDoubts(d *doubts) {
 	}
 }
 
-// doubt is the sentence that says what is not to be trusted, since when and why.
+// doubt returns the sentence that says which metrics are distrusted, since when and why.
 func (s *session) doubt(d *query.Distrust) string {
 	return strings.Join(d.Metrics, ", ") + s.ofInstance(d) + ": " + s.distrustText(d)
 }
 
-// ofInstance is the name of what a distrust is about, in brackets.
+// ofInstance returns the name of the instance that a distrust is about, in brackets.
 func (s *session) ofInstance(d *query.Distrust) string {
 	switch {
 	case d.Instance != "":
@@ -129,7 +131,7 @@ func (s *session) ofInstance(d *query.Distrust) string {
 	return ""
 }
 
-// distrustText is why a value is not to be trusted, and since when.
+// distrustText says since when a value is distrusted, and why.
 func (s *session) distrustText(d *query.Distrust) string {
 	text := "distrusted since " + s.show(d.From)
 	if d.To != 0 {
@@ -138,7 +140,7 @@ func (s *session) distrustText(d *query.Distrust) string {
 	return text + ": " + d.Because
 }
 
-// distrustLines says in an overview which metrics are not to be trusted.
+// distrustLines prints in an overview which metrics are distrusted.
 func (a *app) distrustLines(list []*query.Distrust) {
 	const most = 4
 	for i, d := range list {

@@ -47,7 +47,8 @@ an archive it prints what the table of all metrics says.`,
 	}
 }
 
-// loadIfAny opens the archive, unless none was named and there is none.
+// loadIfAny opens the archive. If none was named, it is no error that the recorder's own is
+// missing or cannot be opened.
 func (a *app) loadIfAny() error {
 	if len(a.archives) == 0 {
 		if _, err := os.Stat(config.ReadArchiveDir()); errors.Is(err, os.ErrNotExist) {
@@ -132,7 +133,7 @@ func (s *session) knownNames() []string {
 	return names
 }
 
-// field prints a labelled paragraph; nothing where there is no text.
+// field prints a labelled paragraph, or nothing if the text is empty.
 func (p *page) field(name, text string) {
 	if text == "" {
 		return

@@ -22,7 +22,7 @@ import (
 	"tachograph/store/query"
 )
 
-// exportFormats are the formats that recordings leave in, in the order of the help text.
+// exportFormats are the formats that export writes, in the order of the help text.
 var exportFormats = []export.Format{
 	export.CSV, export.JSONL, openmetrics.Format, parquet.Format, pcpexport.Format, perfetto.Format,
 }
@@ -86,7 +86,7 @@ func formatNames() []string {
 	return names
 }
 
-// formatLines is the table of formats for the help text.
+// formatLines returns the table of formats for the help text.
 func formatLines() string {
 	var b strings.Builder
 	for _, f := range exportFormats {
@@ -95,7 +95,7 @@ func formatLines() string {
 	return b.String()
 }
 
-// format is the format that is asked for.
+// chosen returns the format that --format names.
 func (f *exportFlags) chosen() (*export.Format, error) {
 	names := formatNames()
 	if f.format == "" {
@@ -120,7 +120,7 @@ func (f *exportFlags) chosen() (*export.Format, error) {
 	return format, nil
 }
 
-// steps is how long steps are; nil is for the format to choose.
+// steps returns the length of the steps; nil leaves the choice to the format.
 func (f *exportFlags) steps(format *export.Format) (*time.Duration, error) {
 	if f.step == "" {
 		return nil, nil
@@ -138,7 +138,7 @@ func (f *exportFlags) steps(format *export.Format) (*time.Duration, error) {
 	return &d, nil
 }
 
-// target is where to write to.
+// exportTarget returns where to write to.
 func (a *app) exportTarget(f *exportFlags, format *export.Format) (export.Target, error) {
 	t := export.Target{Path: f.dst, Stdout: a.stdout.Unwrap(), Force: f.force, Sources: a.readFrom()}
 	switch {
@@ -174,7 +174,7 @@ func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
 	defer stop()
 	if s, ok := a.archive.(*store.Reader); ok {
 		s.Until(ctx)
-		a.collector.following() // It may take an hour, and needs no more memory for that.
+		a.collector.following() // It may take an hour, and needs no more memory than now.
 	}
 	bar, start := a.newBar("writing "+t.Path), time.Now()
 	r.Progress = func(done, total int64) {
@@ -193,7 +193,7 @@ func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
 	return a.told(cmd, args, t, report, r.Metrics)
 }
 
-// exported is what is to be written.
+// exported returns the request for what to write.
 func (a *app) exported(f *exportFlags, format *export.Format, args []string) (*export.Request, error) {
 	if err := a.load(); err != nil {
 		return nil, err

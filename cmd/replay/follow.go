@@ -26,7 +26,7 @@ import (
 	"tachograph/store/recent"
 )
 
-// follower delivers what is recorded: a follow.Follower.
+// A follower delivers items as they are recorded: a follow.Follower.
 type follower interface {
 	Next(context.Context) (archive.Item, error)
 	Position() follow.Position
@@ -38,7 +38,7 @@ func followArchives(opt follow.Options, paths ...string) (follower, error) {
 	return follow.Open(opt, paths...)
 }
 
-// followFlags are those of commands that can go on with what is being recorded.
+// followFlags are the flags of commands that can follow a recording.
 type followFlags struct {
 	on  bool
 	len string
@@ -50,7 +50,7 @@ func (f *followFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.len, "for", "", "with --follow: for how long (30s, 10m, 1h)")
 }
 
-// check refuses what makes sense only with --follow.
+// check refuses flags that make sense only with --follow.
 func (f *followFlags) check() error {
 	if f.len != "" && !f.on {
 		return errors.New("--for says how long to --follow")
@@ -58,25 +58,25 @@ func (f *followFlags) check() error {
 	return nil
 }
 
-// followHelp is what the help of these commands has in common.
+// followHelp is the part of the help texts that these commands share.
 const followHelp = `--follow prints each value as the recorder records it, through rotations, restarts
 and reboots. With --from it first prints what the window holds, else it begins now.
 It waits where there is no archive yet, says when no more values come, and ends at
 --to, after --for, with Ctrl-C (as tail -f does: the status for a shell is 130), or
 when the program that reads its output has ended.`
 
-// following is a command that goes on with what is being recorded.
+// following is the state of a command that follows a recording.
 type following struct {
 	a      *app
 	src    follower
-	begin  follow.Position // behind which everything is delivered
-	read   clocks          // when of each class something was read last, up to there
-	first  *archive.Item   // that has been delivered already
+	begin  follow.Position // everything after it is delivered
+	read   clocks          // when each class was last read, up to begin
+	first  *archive.Item   // an item that was delivered before run; nil for none
 	recent *recent.Archive
-	host   string // that is followed
-	over   bool   // nothing can be added any more
-	until  int64  // wall clock after which nothing is wanted; 0 for no end
-	// concerns chooses the distrusts that are printed when they begin; nil: none are.
+	host   string // ID of the host that is followed
+	over   bool   // the archives are finished: nothing can be added
+	until  int64  // wall clock at which following ends; 0 for no end
+	// concerns chooses the distrusts to print when they begin; nil prints none.
 	concerns func(*query.Distrust) bool
 
 	items chan archive.Item
@@ -87,22 +87,21 @@ type following struct {
 	pace pace
 }
 
-// errEnough ends a command that has followed for as long as it was told to.
+// errEnough ends a command that has followed for as long as it should, or that the user quit.
 var errEnough = errors.New("enough")
 
-// shows is a command that shows what is delivered.
+// shows is implemented by the commands that show delivered items.
 type shows interface {
-	// tick is called when a tick has been added to what is kept, before there is
-	// another one.
+	// tick is called when a tick has been added to the kept ones, and before the next is.
 	tick(class metric.Class) error
 	event(info *store.ArchiveInfo, e *metric.Event) error
 	// end is called when enough has been shown.
 	end() error
-	// present is called when all there was has been shown.
+	// present is called when everything delivered so far has been shown.
 	present() error
 }
 
-// follow begins to follow what the command line names. It waits for an archive where
+// follow begins to follow the archives that the command line names. It waits for an archive if
 // there is none yet.
 func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*following, error) {
 	if a.to != "" && flags.len != "" {
@@ -127,7 +126,7 @@ func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*
 	return f, nil
 }
 
-// open follows the host that is asked about, or of several the one recorded last.
+// open follows the host that --host names, or else the one recorded last.
 func (f *following) open() error {
 	a := f.a
 	hosts, err := a.hostIDs()
@@ -176,14 +175,13 @@ func (f *following) await(ctx context.Context, args []string) error {
 		}
 		if it.Archive != nil && !it.Present {
 			f.first, f.host = &it, it.Archive.Host.ID
-			f.begin = follow.Position{Archive: it.Archive.ID} // behind which is everything
+			f.begin = follow.Position{Archive: it.Archive.ID} // everything comes after it
 		}
 	}
 	return a.load(args...)
 }
 
-// window is the window that is shown before what is new, as far as there is one: that
-// it is empty so far does not matter.
+// window returns the window to show before the new values. The window may still be empty.
 func (f *following) window(flags *followFlags) (query.Window, error) {
 	a := f.a
 	w, err := a.window()
@@ -207,8 +205,8 @@ func (f *following) window(flags *followFlags) (query.Window, error) {
 	return w, err
 }
 
-// finished reports whether nothing can be added to what is named: all are files of
-// archives that are finished.
+// finished reports whether nothing can be added to the named archives: all of them are files,
+// and all are finished.
 func finished(a *app) bool {
 	for _, p := range a.paths {
 		if st, err := os.Stat(p); err != nil || !st.Mode().IsRegular() {
@@ -218,7 +216,7 @@ func finished(a *app) bool {
 	return !slices.ContainsFunc(a.archive.Archives(), func(info *store.ArchiveInfo) bool { return info.Live })
 }
 
-// errFinished says that there is nothing to wait for.
+// errFinished is the error that there is nothing to wait for.
 func (f *following) errFinished() error {
 	what := "the archive is"
 	if len(f.a.paths) > 1 {
@@ -227,7 +225,7 @@ func (f *following) errFinished() error {
 	return fmt.Errorf("%s finished: nothing will be added to %s; leave --follow out, or name the directory that is recorded into", what, strings.Join(f.a.paths, ", "))
 }
 
-// keep begins to keep what is delivered, with how things stood at the beginning.
+// keep begins to keep delivered items, and takes in the standing values at the beginning.
 func (f *following) keep(ctx context.Context, keep recent.Keep) error {
 	f.recent = recent.New(keep)
 	for _, d := range f.a.archive.Metrics() {
@@ -260,7 +258,7 @@ func (f *following) keep(ctx context.Context, keep recent.Keep) error {
 	return nil
 }
 
-// goOn ends a command whose archives are finished, and else shows what is delivered.
+// goOn ends a command whose archives are finished; otherwise it shows what is delivered.
 func (f *following) goOn(ctx context.Context, s shows) error {
 	if f.over {
 		f.a.tell(f.errFinished().Error())
@@ -269,7 +267,7 @@ func (f *following) goOn(ctx context.Context, s shows) error {
 	return f.run(ctx, s)
 }
 
-// fitted is a writer of rows that fits them to a terminal.
+// fitted is implemented by writers that fit their rows to a terminal.
 type fitted interface{ Resize(width, height int) }
 
 // fit fits rows to the terminal whenever its size changes.
@@ -305,12 +303,11 @@ func (f *following) fit(rows out.Writer) (stop func()) {
 	return func() { signal.Stop(sizes); close(done) }
 }
 
-// settle is how long what is delivered is waited for that belongs to a tick: what is
-// found in its values is recorded right behind it.
+// settle is how long to wait for more items that belong to a tick: events found in its values
+// are recorded right after it.
 const settle = 5 * time.Millisecond
 
-// run shows what is delivered until ctx ends, enough has been shown, or nothing more
-// can come.
+// run shows what is delivered until ctx ends, errEnough is returned, or nothing more can come.
 func (f *following) run(ctx context.Context, s shows) error {
 	f.pace.start(f)
 	defer f.pace.stop()
@@ -318,10 +315,10 @@ func (f *following) run(ctx context.Context, s shows) error {
 	go f.deliver(ctx)
 	defer func() {
 		cancel()
-		for range f.items { // A follower is closed when nobody asks it any more.
+		for range f.items { // Wait until deliver no longer uses the follower, which may then be closed.
 		}
 	}()
-	pending := metric.NumClasses // the class of a tick that is not shown yet
+	pending := metric.NumClasses // class of the tick that is not shown yet
 	show := func() error {
 		class := pending
 		if pending = metric.NumClasses; class == metric.NumClasses {
@@ -355,7 +352,7 @@ func (f *following) run(ctx context.Context, s shows) error {
 			}
 			select {
 			case f.taken <- struct{}{}:
-			case <-ctx.Done(): // Nobody waits for it any more.
+			case <-ctx.Done(): // deliver no longer waits.
 			}
 		case <-rest.C:
 			if err = show(); err == nil {
@@ -377,7 +374,7 @@ func (f *following) run(ctx context.Context, s shows) error {
 	}
 }
 
-// take takes in one item.
+// take handles one item.
 func (f *following) take(it *archive.Item, s shows, pending *metric.Class) error {
 	switch {
 	case it.Lost != nil:
@@ -406,8 +403,8 @@ func (f *following) take(it *archive.Item, s shows, pending *metric.Class) error
 	return nil
 }
 
-// doubt prints the distrusts that last when following begins, and has later ones printed when
-// they begin, as far as they concern the answer.
+// doubt prints the distrusts that last when following begins, and arranges that later ones are
+// printed when they begin. concerns chooses those that matter to the answer.
 func (f *following) doubt(concerns func(*query.Distrust) bool) {
 	f.concerns = concerns
 	for _, d := range query.Distrusts(f.a.archive, query.Window{Hosts: []string{f.host}}) {
@@ -423,7 +420,7 @@ func (f *following) tellDoubt(d *query.Distrust) {
 	}
 }
 
-// deliver hands on what is delivered, one after the other.
+// deliver passes the follower's items to run, one after the other.
 func (f *following) deliver(ctx context.Context) {
 	defer close(f.items)
 	hand := func(it archive.Item) bool {
@@ -461,7 +458,7 @@ func (f *following) close() {
 	}
 }
 
-// release closes the archives: what is recorded from here on is delivered.
+// release closes the archives: from here on the follower delivers everything.
 func (f *following) release() {
 	a := f.a
 	a.zone()
@@ -474,7 +471,8 @@ func (f *following) release() {
 	a.collector.following()
 }
 
-// announce prints, where it is asked for, the command line, before there is no end.
+// announce prints the command line, if that was asked for, at the start: following has no end at
+// which to print it.
 func (a *app) announce(cmd *cobra.Command, args []string) {
 	if a.showCommand {
 		for _, line := range a.footer(cmd, args) {
@@ -483,8 +481,8 @@ func (a *app) announce(cmd *cobra.Command, args []string) {
 	}
 }
 
-// present takes the place of the archives once these are closed: it holds what the follower
-// delivered last.
+// present takes the place of the archives after they are closed. It holds the items that the
+// follower delivered last.
 type present struct{ *recent.Archive }
 
 func (present) Losses() []store.Loss { return nil }

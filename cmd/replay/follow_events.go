@@ -13,20 +13,18 @@ import (
 	"tachograph/store/recent"
 )
 
-// liveEvents shows events as they are recorded. Those that are recorded together are
-// put in order.
+// liveEvents shows events as they are recorded. It sorts events that are recorded together.
 type liveEvents struct {
 	*following
 	wants  func(metric.EventKind) bool
-	all    bool // of the kinds that were asked for, none is left out
+	all    bool // everyday events are shown, too
 	rows   out.Writer
 	held   []*store.Event
 	booted map[string]bool
 	turned metric.Stamp
 }
 
-// followEvents shows the window's events, if there is one, and goes on with what
-// happens.
+// followEvents shows the events of the window, if there is one, and then new ones.
 func (a *app) followEvents(cmd *cobra.Command, args []string, kinds []string, flags *followFlags) error {
 	ctx, stop := a.untilEnded()
 	defer stop()
@@ -52,7 +50,7 @@ func (a *app) followEvents(cmd *cobra.Command, args []string, kinds []string, fl
 		return err
 	}
 	for e := range query.SortedEvents(on.upTo(a.archive), query.Window{Hosts: w.Hosts}, metric.EventBoot) {
-		l.booted[e.Archive.BootID] = true // It has been told of.
+		l.booted[e.Archive.BootID] = true // It was recorded before.
 	}
 	if a.from != "" {
 		clear(l.booted)
@@ -70,7 +68,7 @@ func (a *app) followEvents(cmd *cobra.Command, args []string, kinds []string, fl
 	return on.goOn(ctx, l)
 }
 
-// show prints an event, if it is wanted and has not been told of.
+// show prints an event if its kind is wanted and it has not been shown.
 func (l *liveEvents) show(e *store.Event) error {
 	switch e.Kind {
 	case metric.EventBoot:
@@ -80,7 +78,7 @@ func (l *liveEvents) show(e *store.Event) error {
 		l.booted[e.Archive.BootID] = true
 	case metric.EventRotate:
 		if l.turned == e.At {
-			return nil // Both archives tell of it.
+			return nil // Both archives record it.
 		}
 		l.turned = e.At
 	}
@@ -99,7 +97,7 @@ func (l *liveEvents) event(info *store.ArchiveInfo, e *metric.Event) error {
 
 func (l *liveEvents) end() error { return nil }
 
-// present shows what was recorded together.
+// present shows the events that were recorded together.
 func (l *liveEvents) present() error {
 	slices.SortStableFunc(l.held, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
 	for _, e := range l.held {
