@@ -220,8 +220,8 @@ func (a *app) exported(f *exportFlags, format *export.Format, args []string) (*e
 	return r, err
 }
 
-// told says what was written of the metrics, all if there are none, and what of it is not to be
-// trusted. What could not be read makes it less than what was asked for.
+// told reports what was written, and which distrusts concern it: those about metrics, or all if
+// there are none. It returns errNo if something could not be read.
 func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export.Report, metrics []*metric.Desc) error {
 	a.losses = append(a.losses, r.Losses...)
 	for _, l := range r.Losses {

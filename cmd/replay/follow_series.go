@@ -26,30 +26,29 @@ type liveSeries struct {
 	cells   []out.Cell
 	column  string
 
-	metrics int // that were known when the targets were found
+	metrics int // known when the targets were found
 	targets []*liveTarget
 	steps   *liveSteps // nil without --step
 }
 
-// liveTarget is a metric or an expression, and how far it has been shown.
+// A liveTarget is a metric or an expression, and how far it has been shown.
 type liveTarget struct {
 	query.Target
 	past  query.Past    // of a metric
-	next  int64         // where the step in work ends
+	next  int64         // where the current step ends
 	shown int64         // wall clock of the last value of an expression,
-	read  recent.Moment // and when the newest of what that was computed with was read
+	read  recent.Moment // and of the newest reading it was computed from
 	names map[string]bool
 }
 
 // timeWidth is how wide times are in tables.
 const timeWidth = len("2006-01-02 15:04:05.000")
 
-// keptTicks is how many ticks of each class are kept: expressions look back three
-// intervals of what is read most rarely.
+// keptTicks is the number of ticks of each class that are kept: expressions look back three
+// intervals of the class that is read most rarely.
 const keptTicks = 5
 
-// followSeries shows the window's values, if there is one, and goes on with what is
-// recorded.
+// followSeries shows the values of the window, if there is one, and then new ones.
 func (a *app) followSeries(cmd *cobra.Command, f *seriesFlags, args []string, column string, mode query.Mode) error {
 	ctx, stop := a.untilEnded()
 	defer stop()
@@ -81,7 +80,7 @@ func (a *app) followSeries(cmd *cobra.Command, f *seriesFlags, args []string, co
 	return on.goOn(ctx, l)
 }
 
-// prepare reads what was asked for.
+// prepare reads the arguments and flags.
 func (l *liveSeries) prepare(f *seriesFlags, mode query.Mode) error {
 	a := l.a
 	var err error
@@ -100,7 +99,7 @@ func (l *liveSeries) prepare(f *seriesFlags, mode query.Mode) error {
 	return l.find(a.archive)
 }
 
-// find finds what the arguments name now.
+// find finds the targets that the arguments name now, and adds the new ones.
 func (l *liveSeries) find(archive query.Archive) error {
 	found, err := query.Targets(archive, l.defs, l.args)
 	if err != nil {
@@ -133,8 +132,8 @@ func (l *liveSeries) doubts(d *query.Distrust) bool {
 	})
 }
 
-// wants reports whether a metric is needed: for a target, or as one that a pattern
-// may mean.
+// wants reports whether a metric is needed: for a target, or because an argument may match it as
+// a pattern.
 func (l *liveSeries) wants(d *metric.Desc) bool {
 	for _, t := range l.targets {
 		if t.names[d.Name] {
@@ -149,7 +148,7 @@ func (l *liveSeries) wants(d *metric.Desc) bool {
 	return false
 }
 
-// start begins the rows, with columns as wide as what is known by now.
+// start begins the rows, with columns wide enough for all names known by now.
 func (l *liveSeries) start() error {
 	name, instance := 0, 0
 	domain := false
@@ -183,8 +182,8 @@ func (l *liveSeries) start() error {
 	return l.present()
 }
 
-// before shows what the window says that is over, and takes in where values go on
-// from.
+// before shows the values of the window that are already recorded, and notes the last ones, from
+// which rates go on.
 func (l *liveSeries) before() error {
 	a := l.a
 	if l.steps != nil {
@@ -219,7 +218,7 @@ func (l *liveSeries) before() error {
 	return l.present()
 }
 
-// shownUntil notes that all that is kept has been shown of an expression.
+// shownUntil notes that an expression has been shown up to the newest kept tick.
 func (l *liveSeries) shownUntil(t *liveTarget) {
 	for class := range metric.NumClasses {
 		if _, _, to, ok := l.recent.Last(class); ok && to > t.shown {
@@ -256,7 +255,7 @@ func (l *liveSeries) show(t *liveTarget, all func(func(*query.Series, error) boo
 	return nil
 }
 
-// tick shows what a tick brought.
+// tick shows the values that a tick brought.
 func (l *liveSeries) tick(class metric.Class) error {
 	if n := l.recent.Known(); n != l.metrics {
 		l.metrics = n
@@ -284,7 +283,7 @@ func (l *liveSeries) tick(class metric.Class) error {
 	return nil
 }
 
-// expression shows the values that an expression has by a tick.
+// expression shows the values of an expression up to the newest tick of a class.
 func (l *liveSeries) expression(t *liveTarget, class metric.Class) error {
 	if !l.recent.Holds(class, t.names) {
 		return nil
@@ -294,7 +293,7 @@ func (l *liveSeries) expression(t *liveTarget, class metric.Class) error {
 	late := read.Before(t.read)
 	switch {
 	case to < t.shown && late:
-		return nil // It was read before what is shown, and recorded behind it.
+		return nil // It was read before the values already shown, and recorded after them.
 	case to < t.shown:
 		t.shown = from - 1 // The clock was set back.
 	}
@@ -318,7 +317,7 @@ func (l *liveSeries) expression(t *liveTarget, class metric.Class) error {
 	return err
 }
 
-// end shows what is told only when nothing more comes.
+// end shows the unfinished steps; without --step nothing is left.
 func (l *liveSeries) end() error {
 	if l.steps != nil {
 		return l.steps.end()
@@ -326,10 +325,10 @@ func (l *liveSeries) end() error {
 	return nil
 }
 
-// event is for those that show events.
+// event ignores events: other commands show them.
 func (l *liveSeries) event(*store.ArchiveInfo, *metric.Event) error { return nil }
 
-// present hands on what has been printed.
+// present flushes the rows.
 func (l *liveSeries) present() error {
 	return l.rows.(out.Flusher).Flush()
 }

@@ -8,22 +8,22 @@ import (
 	"tachograph/store/query"
 )
 
-// liveSteps shows steps when they are over: when all that a step is made of has been
+// liveSteps shows each step when it is over: when every class that it is computed from has been
 // read beyond its end.
 type liveSteps struct {
 	*liveSeries
-	limit int64 // the end that was asked for; 0 for none
+	limit int64 // the end of the window; 0 for none
 
 }
 
-// keptStep is the longest step that is computed from what is kept. Longer ones are
-// read out of the archive, which is then done rarely.
+// keptStep is the longest step that is computed from the kept ticks. Longer steps are read from
+// the archive, which then happens rarely.
 const keptStep = int64(time.Minute)
 
-// lead is how many steps before one are looked at with it.
+// lead is the number of earlier steps that are read along with a step.
 const lead = 2
 
-// keepFor is for how long ticks are kept.
+// keepFor is how long ticks are kept to compute steps from; 0 if they are not needed for that.
 func (l *liveSeries) keepFor() time.Duration {
 	if l.request.Step == 0 || l.request.Step > keptStep {
 		return 0
@@ -36,13 +36,13 @@ func newLiveSteps(l *liveSeries) (*liveSteps, error) {
 	if l.request.From != 0 {
 		l.request.Origin = l.request.From
 	} else {
-		// The steps of all commands that begin anywhere are the same.
+		// All commands that begin at no given time use the same steps.
 		l.request.Origin, _ = l.request.StepAt(l.a.now().UnixNano())
 	}
 	return s, s.a.archive.Refresh()
 }
 
-// over reports whether the step of a target that ends at edge is over.
+// over reports whether the target's step that ends at edge is over.
 func (s *liveSteps) over(t *liveTarget, edge int64) bool {
 	repeated := false
 	for _, class := range s.recent.Classes(t.names) {
@@ -54,7 +54,7 @@ func (s *liveSteps) over(t *liveTarget, edge int64) bool {
 		if _, from, _, ok := s.recent.Last(class); ok && from >= edge {
 			continue
 		}
-		// What has not been read for long will not be waited for.
+		// A class that has not been read for long is not waited for.
 		if s.newest() < edge+2*every {
 			return false
 		}
@@ -62,7 +62,7 @@ func (s *liveSteps) over(t *liveTarget, edge int64) bool {
 	return repeated || s.newest() >= edge
 }
 
-// newest is the wall clock of the newest reading of all.
+// newest is the wall clock of the newest reading of any class.
 func (s *liveSteps) newest() (wall int64) {
 	for class := range metric.NumClasses {
 		if _, _, to, ok := s.recent.Last(class); ok {
@@ -84,7 +84,7 @@ func (s *liveSteps) every(class metric.Class) int64 {
 	return 0
 }
 
-// before shows the steps that are over, and finds where each target goes on.
+// before shows the steps of the window that are over, and finds where each target goes on.
 func (s *liveSteps) before() error {
 	from := s.request.From
 	if from == 0 {
@@ -95,7 +95,7 @@ func (s *liveSteps) before() error {
 		if s.request.From == 0 {
 			continue
 		}
-		last := int64(0) // where the last step ends that is over
+		last := int64(0) // where the last finished step ends
 		for s.over(t, t.next) && (s.limit == 0 || t.next <= s.limit) {
 			last = t.next
 			_, t.next = s.request.StepAt(t.next + 1)
@@ -110,10 +110,11 @@ func (s *liveSteps) before() error {
 	return s.present()
 }
 
-// start makes the step that wall belongs to the one in work.
+// start makes the step that contains wall the target's current one. If a step ends exactly at
+// wall, that is the next step.
 func (s *liveSteps) start(t *liveTarget, wall int64) { _, t.next = s.request.StepAt(wall + 1) }
 
-// steps prints the steps of a target from one on whose ends are wanted.
+// steps prints the target's steps from the time from on whose ends wants accepts.
 func (s *liveSteps) steps(a query.Archive, t *liveTarget, from int64, wants func(wall int64) bool) error {
 	r := s.request
 	r.From, r.To, r.Origin = from, s.limit, from
@@ -133,7 +134,7 @@ func (s *liveSteps) steps(a query.Archive, t *liveTarget, from int64, wants func
 	}, names)
 }
 
-// only is s with the values whose times are wanted.
+// only returns s with just the values at the times that wants accepts.
 func only(s *query.Series, wants func(wall int64) bool) *query.Series {
 	part := *s
 	part.Wall, part.Column = nil, metric.Column{Words: s.Words}
@@ -153,11 +154,11 @@ func only(s *query.Series, wants func(wall int64) bool) *query.Series {
 // tick shows the steps that are over now.
 func (s *liveSteps) tick() error {
 	for _, t := range s.targets {
-		if t.next == 0 { // It is new.
+		if t.next == 0 { // The target is new.
 			s.start(t, s.newest())
 		}
 		if s.newest() > t.next+1000*s.request.Step {
-			s.start(t, s.newest()) // The machine slept for long.
+			s.start(t, s.newest()) // The machine slept for a long time.
 		}
 		for s.over(t, t.next) {
 			if err := s.step(t); err != nil {
@@ -169,7 +170,7 @@ func (s *liveSteps) tick() error {
 	return nil
 }
 
-// step shows the step in work of a target.
+// step shows the target's current step.
 func (s *liveSteps) step(t *liveTarget) error {
 	edge := t.next
 	begin, _ := s.request.StepAt(edge)
@@ -186,7 +187,7 @@ func (s *liveSteps) step(t *liveTarget) error {
 	return s.steps(a, t, from, func(wall int64) bool { return wall == edge || wall > begin && wall == s.limit })
 }
 
-// archive is what is kept, if it reaches back far enough, else the archives.
+// archive returns the kept ticks if they reach back far enough, or else the archives.
 func (s *liveSteps) archive(t *liveTarget, from int64) (query.Archive, error) {
 	if s.request.Step <= keptStep && !slices.ContainsFunc(s.recent.Classes(t.names), func(class metric.Class) bool {
 		return s.every(class) != 0 && s.recent.Since(class) >= from
@@ -196,7 +197,7 @@ func (s *liveSteps) archive(t *liveTarget, from int64) (query.Archive, error) {
 	return s.a.archive, s.a.archive.Refresh()
 }
 
-// end shows the step that has only begun.
+// end shows each target's current, unfinished step, if it begins before the limit.
 func (s *liveSteps) end() error {
 	for _, t := range s.targets {
 		if begin, _ := s.request.StepAt(t.next); s.limit > begin {

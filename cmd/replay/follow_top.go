@@ -24,18 +24,18 @@ import (
 	"tachograph/store/recent"
 )
 
-// liveTop ranks processes anew with each reading.
+// liveTop ranks the processes anew at each reading.
 type liveTop struct {
 	*following
 	by       query.By
 	group    query.Grouping
 	most     int           // rows; 0 for all
-	interval time.Duration // between two rankings; 0 for that of the readings
+	interval time.Duration // between two rankings; 0 for that between readings
 	rows     out.Writer    // in csv and json
 	screen   *screen.Screen
-	ranking  *query.Ranking // that is shown
-	archive  query.Archive  // that it is of
-	said     string         // instead of what is not recorded
+	ranking  *query.Ranking // the one shown
+	archive  query.Archive  // that the ranking was computed from
+	said     string         // the notice that nothing is being recorded; "" for none
 	from     int64          // wall clock of the reading that the next ranking begins with
 	printed  bool
 }
@@ -93,14 +93,14 @@ func (a *app) followTop(cmd *cobra.Command, flags *followFlags, interval string,
 	if err := l.first(); err != nil {
 		return err
 	}
-	if l.screen == nil { // which a line of another stream would spoil
+	if l.screen == nil { // a line on stderr would spoil the screen
 		l.doubt((*query.Distrust).OfProcesses)
 	}
 	l.release()
 	return l.run(ctx, l)
 }
 
-// attend minds the terminal: its size, keys, and that the program is put aside.
+// attend handles changes of the terminal's size, keys, and Ctrl-Z.
 func (l *liveTop) attend() (stop func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTSTP)
@@ -133,21 +133,21 @@ func (l *liveTop) attend() (stop func()) {
 	return func() { signal.Stop(signals); close(done) }
 }
 
-// aside stops this program, as Ctrl-Z does, with the terminal as it was.
+// aside suspends this program, as Ctrl-Z does, and restores the terminal meanwhile.
 func (l *liveTop) aside() error {
 	l.screen.Leave()
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGCONT)
 	defer signal.Stop(again)
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	<-again // This goroutine may go on for a moment before all of the program stands still.
+	<-again // This goroutine may go on for a moment before the whole program stops.
 	if err := l.screen.Resume(); err != nil {
 		return err
 	}
 	return l.draw()
 }
 
-// first shows the last ranking that there is.
+// first shows the latest ranking that the archive gives.
 func (l *liveTop) first() error {
 	_, _, to, ok := l.recent.Last(metric.Process)
 	if !ok {
@@ -155,7 +155,8 @@ func (l *liveTop) first() error {
 	}
 	every := l.every()
 	l.from = to
-	// The reading that is before that is the one that is meant, late or early.
+	// Half a reading's interval less, so that the window begins with the intended reading even
+	// if that was late or early.
 	from := to - int64(max(l.interval, every)-every/2)
 	if err := l.rank(l.a.archive, query.Window{Hosts: []string{l.host}, From: from, To: to}); err != nil {
 		return err
@@ -163,7 +164,7 @@ func (l *liveTop) first() error {
 	return l.draw()
 }
 
-// every is how often processes are read.
+// every is the interval between two readings of the processes.
 func (l *liveTop) every() time.Duration {
 	list := l.recent.Archives()
 	if n := len(list); n > 0 && list[n-1].Intervals[metric.Process] > 0 {
@@ -195,12 +196,12 @@ func (l *liveTop) tick(class metric.Class) error {
 	return l.draw()
 }
 
-// rank ranks what was used in a window.
+// rank ranks the processes by what they used in a window.
 func (l *liveTop) rank(a query.Archive, w query.Window) error {
 	n := l.most
 	if l.screen != nil {
 		_, height := l.screen.Size()
-		n = max(height, 60) // It may grow.
+		n = max(height, 60) // The screen may grow.
 		if l.most > 0 {
 			n = min(n, l.most)
 		}
@@ -232,7 +233,7 @@ func (l *liveTop) draw() error {
 	return a.topTable(l.ranking, l.by, l.group)
 }
 
-// page is the ranking as a screen shows it.
+// page renders the ranking for the screen.
 func (l *liveTop) page() []byte {
 	a := l.a
 	var b bytes.Buffer
@@ -258,12 +259,12 @@ func (l *liveTop) page() []byte {
 	}
 	r := *l.ranking
 	r.Consumers = r.Consumers[:min(len(r.Consumers), max(a.height-a.stdout.Lines()-1, 1))]
-	_ = a.topOf(&r, l.by, l.group) // It is written to memory.
+	_ = a.topOf(&r, l.by, l.group) // Writing to memory cannot fail.
 	return b.Bytes()
 }
 
-// heading is whose the ranking is, when, and how the machine was: as many lines as
-// it takes, two at most.
+// heading returns the host, the time and the state of the machine, in as many lines as they
+// take, two at most.
 func (l *liveTop) heading() []string {
 	a := l.a
 	var parts []string
@@ -294,7 +295,7 @@ func (l *liveTop) heading() []string {
 	return lines
 }
 
-// vitals are load, processor and memory over a window.
+// vitals returns load, processor use and memory over a window.
 func (l *liveTop) vitals(w query.Window) []string {
 	gauges, err := query.Gauges(l.archive, w, 1, "load", "cpu", "memory")
 	if err != nil {
@@ -315,7 +316,7 @@ func (l *liveTop) vitals(w query.Window) []string {
 	return out
 }
 
-// say shows what is to be said, or nothing any more, on the screen.
+// say shows a notice on the screen, or removes it if text is empty.
 func (l *liveTop) say(text string) {
 	l.said = text
 	_ = l.draw()

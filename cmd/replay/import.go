@@ -21,7 +21,7 @@ import (
 	"tachograph/store/rewrite"
 )
 
-// importFormats are the formats that recordings come in from other tools.
+// importFormats are the formats of other tools that import reads.
 var importFormats = []string{"pcp"}
 
 func importCommand(a *app) *cobra.Command {
@@ -108,16 +108,16 @@ func (a *app) importPCP(bases []string, dst string) error {
 	return nil
 }
 
-// archives are those that an import makes, one for each boot. They are one file in the end:
-// an archive, or a bundle of several.
+// archives are the archives that an import makes, one for each boot. In the end they become one
+// file: an archive, or a bundle of several.
 type archives struct {
 	dst   string
-	dir   string // where they are made
+	dir   string // the directory in which they are made
 	paths []string
-	clear func() // leaves nothing of what is not finished
+	clear func() // removes what is not finished
 }
 
-// newArchives prepares for a file called dst, which must not exist.
+// newArchives prepares to make a file called dst, which must not exist.
 func newArchives(dst string) (*archives, error) {
 	if _, err := os.Lstat(dst); err == nil {
 		return nil, fmt.Errorf("%s exists, and nothing is written over: name another with -o", dst)
@@ -136,13 +136,13 @@ func (m *archives) create(about rewrite.About) (pcpimport.Writer, error) {
 	return rewrite.Create(path, about)
 }
 
-// finish makes the file of the archives.
+// finish makes the file out of the archives.
 func (m *archives) finish(ctx context.Context) error {
 	if len(m.paths) == 1 {
 		if err := os.Link(m.paths[0], m.dst); err == nil {
 			return nil
 		}
-		// Where a file cannot have two names it is copied.
+		// On file systems where a file cannot have two names, it is copied.
 	}
 	return together(ctx, m.dst, m.paths)
 }

@@ -59,7 +59,7 @@ func (a *app) info() error {
 	return nil
 }
 
-// tellCopies names the archives of which nothing is shown, since others hold it too.
+// tellCopies names the archives that are left out because others hold all of their data.
 func (a *app) tellCopies() {
 	if r, ok := a.archive.(*store.Reader); ok {
 		for _, path := range r.Copies() {
@@ -116,7 +116,7 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	}
 }
 
-// labelText is the value of a label of a host for people.
+// labelText formats the value of a host's label for people.
 func labelText(l metric.Label) string {
 	if bytes, err := strconv.ParseUint(l.Value, 10, 64); l.Name == "memory" && err == nil {
 		return human.Bytes(float64(bytes))
@@ -161,7 +161,7 @@ func (a *app) infoRows() error {
 	return w.Close()
 }
 
-// boolean is true or false in json and csv alike.
+// boolean is a cell that holds true or false, in JSON and CSV alike.
 func boolean(b bool) out.Cell {
 	text := fmt.Sprint(b)
 	return out.Cell{Kind: out.Detail, Raw: []byte(text), Human: text}

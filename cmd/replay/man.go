@@ -19,12 +19,12 @@ func manCommand(a *app) *cobra.Command {
 	}
 }
 
-// manualPage is the page of replay.
+// manualPage returns the manual page of replay.
 func manualPage(root *cobra.Command) manual.Page {
 	return manual.OfProgram(root, "recorder(1)", "tachograph-expressions(7)", "tachograph-archive(5)")
 }
 
-// expressionsTopic is what "replay help expressions" prints.
+// expressionsTopic is the help topic that "replay help expressions" prints.
 func expressionsTopic(*app) *cobra.Command {
 	return &cobra.Command{Use: "expressions", Short: "What expressions are made of", Long: manual.Expressions}
 }

@@ -7,12 +7,11 @@ import (
 	"tachograph/cmd/replay/internal/out"
 )
 
-// always is how much a column matters without which a row says nothing.
+// always is the rank of a column without which a row says nothing.
 const always = 100
 
-// matters are the tables, and how much their columns matter: where a terminal is too
-// narrow for all, those with the smallest numbers go first. The first column and the
-// last one always stay.
+// matters ranks the columns of each table: where a terminal is too narrow for all, those with
+// the smallest numbers go first. The first column and the last one always stay.
 var matters = map[string]map[string]int{
 	"ps":      {"cpu": 9, "memory": 8, "state": 7, "user": 6, "write": 5, "read": 4, "age": 3, "power": 2, "threads": 1},
 	"threads": {"process": always, "tid": 6, "state": 7, "cpu": 9, "cpu time": 8},
@@ -30,19 +29,19 @@ var matters = map[string]map[string]int{
 	"metrics": {"units": 4, "semantics": 3, "indom": 2, "class": 1, "type": 0},
 }
 
-// cuts are the columns of names, which are cut where there is no room for them, and
-// where: what tells a metric from others stands at its end.
+// cuts names the columns that are cut where they do not fit, and where to cut: the end of a
+// metric's name is what distinguishes it from others.
 var cuts = map[string]human.Place{
 	"metric": human.AtStart, "instance": human.InMiddle, "archive_host": human.AtEnd, "process": human.AtEnd, "user": human.AtEnd, "name": human.AtEnd,
 }
 
-// flexible are the columns of names of a table.
+// flexible are each table's columns of names.
 var flexible = map[string][]string{
 	"ps": {"user"}, "threads": {"process"}, "top": {"user"}, "series": {"metric", "instance"}, "ranges": {"metric", "instance"}, "find": {"instance"},
 	"summary": {"archive_host"}, "runs": {"name"}, "metrics": {"metric"},
 }
 
-// mattering says of the columns of a table what matters about them.
+// mattering sets how important the columns of a table are, and where they are cut.
 func mattering(table string, columns ...out.Column) []out.Column {
 	for i := range columns {
 		c := &columns[i]

@@ -63,7 +63,8 @@ together, with --host only some hosts.`,
 	return cmd
 }
 
-// copyOptions opens archives to be copied, all of them or as far as the window goes.
+// copyOptions opens the archives and returns the options to copy them: all of them, or the part
+// in the window.
 func (a *app) copyOptions(args []string) (opt rewrite.CopyOptions, err error) {
 	if err := a.load(args...); err != nil {
 		return opt, err
@@ -79,7 +80,7 @@ func (a *app) copyOptions(args []string) (opt rewrite.CopyOptions, err error) {
 	return opt, nil
 }
 
-// splitBy are the words for what archives are split by, beside a length of time.
+// splitBy are the words that --by takes, besides a length of time.
 var splitBy = []string{"boot", "host", "day", "hour"}
 
 func splitCommand(a *app) *cobra.Command {
@@ -158,7 +159,8 @@ func (a *app) split(args []string, by, dir string) error {
 	return a.missing(report)
 }
 
-// edges are where pieces end: at midnight, and within days where pieces are shorter.
+// edges returns a function that gives the end of the piece that contains an instant. Pieces end
+// at midnight, and within days if they are shorter.
 func (a *app) edges(by string) (func(int64) int64, error) {
 	var length time.Duration
 	switch by {

@@ -91,7 +91,7 @@ func (a *app) metrics(patterns []string, all bool) error {
 	return nil
 }
 
-// named are the metrics that patterns name.
+// named returns the metrics that match the patterns.
 func (s *session) named(patterns []string) ([]*metric.Desc, error) {
 	var chosen []*metric.Desc
 	for _, p := range patterns {

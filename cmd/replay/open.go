@@ -5,8 +5,8 @@ import (
 	"tachograph/store"
 )
 
-// openStore opens archives on disk. What archives of the past left out of
-// their descriptions the catalogue tells.
+// openStore opens archives on disk. The catalogue supplies what old archives left out of their
+// descriptions.
 func openStore(paths ...string) (reader, error) {
 	return openArchives(paths...)
 }

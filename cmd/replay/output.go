@@ -12,14 +12,14 @@ import (
 	"tachograph/store/rewrite"
 )
 
-// writeWhole writes a file that appears under its name when it is whole. It may replace a
-// file, but none that this command has read.
+// writeWhole writes a file that appears under its name only when it is complete. It may replace
+// a file, but none that this command has read.
 func (a *app) writeWhole(ctx context.Context, dst string, write func(io.Writer) error) (int64, error) {
 	return export.Target{Path: dst, Force: true, Sources: a.readFrom()}.Stream(ctx, write)
 }
 
-// readFrom are the files that are read: archives with their journals, also those that cannot
-// be read, and definitions.
+// readFrom returns the files that are read: archives with their journals, even unreadable ones,
+// and definitions.
 func (s *session) readFrom() []string {
 	files := append([]string{s.ownDefinitions()}, s.derived...)
 	for _, path := range s.paths {
@@ -37,15 +37,16 @@ func (s *session) readFrom() []string {
 	return files
 }
 
-// spare refuses to make an archive at dst if that would remove an archive that is being read.
-// An archive has a temporary name while it is made, and a file that a killed command left under
-// that name is removed first: so that name must not be one that is read, either.
+// spare refuses to make an archive at dst if that would remove an archive that is being read. An
+// archive has a temporary name while it is made. A file that a killed command left under that
+// name is removed first, so that name must not belong to an archive being read, either.
 func (s *session) spare(dst string) error {
 	scratch, _ := filepath.Glob(layout.GlobQuote(dst) + layout.TmpSuffix + "*")
 	return export.Target{Sources: s.readFrom()}.Spare(scratch...)
 }
 
-// together makes one file, at dst, of archives that were just made, all of them.
+// together joins archives that were just made into one file at dst. It fails if any of them
+// cannot be copied whole.
 func together(ctx context.Context, dst string, made []string) error {
 	report, err := rewrite.Copy(dst, rewrite.CopyOptions{Context: ctx}, made...)
 	if err != nil || len(report.Lost) == 0 {
