@@ -12,7 +12,7 @@ type pace struct {
 	f     *following
 	every time.Duration // how often the class is read that is read most often; 0: that is not known
 	last  int64         // wall clock of the newest tick; 0 if there is none
-	told  bool          // that nothing comes
+	told  bool          // it has been said that nothing comes
 	timer *time.Timer
 	// say says it; again is after what time it is said again, with the time that has
 	// passed by then.

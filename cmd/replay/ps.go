@@ -80,8 +80,8 @@ recorder kept it, else its program.`,
 	return cmd
 }
 
-// sortKeys are what processes can be sorted by; larger is first, but for pid
-// and name.
+// sortKeys are what processes can be sorted by: larger values come first, except for pid and
+// name.
 var sortKeys = map[string]func(*query.Process) float64{
 	"cpu":     (*query.Process).CPU,
 	"memory":  (*query.Process).Memory,
@@ -127,7 +127,7 @@ func boolCompare(x, y bool) int {
 	return -1
 }
 
-// moment resolves --at; without it, the end of the window.
+// moment resolves --at; without it, the end of the recording of the window's hosts.
 func (s *session) moment(text string, w query.Window) (int64, error) {
 	from, to, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
 	if text == "" {
@@ -153,13 +153,13 @@ func (s *session) moment(text string, w query.Window) (int64, error) {
 	return at, nil
 }
 
-// hostsOf are the hosts of a window.
+// hostsOf returns the hosts of a window.
 func (s *session) hostsOf(w query.Window) []metric.Host {
 	return slices.DeleteFunc(slices.Clone(s.archive.Hosts()), func(h metric.Host) bool { return !w.Wants(h.ID) })
 }
 
-// stances says of each host that was not recorded at an instant how it was, before
-// an answer shows what was last. It reports whether there was any.
+// stances prints, before an answer that shows the last values, what state each host was in that
+// was not being recorded at an instant. It reports whether there was such a host.
 func (a *app) stances(w query.Window, at int64) bool {
 	said := false
 	for _, h := range a.hostsOf(w) {
@@ -225,7 +225,7 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 	return nil
 }
 
-// attachThreads hangs the recorded threads on their processes.
+// attachThreads adds the recorded threads to their processes.
 func (s *session) attachThreads(w query.Window, at int64, list []*query.Process) {
 	byKey := make(map[string]*query.Process)
 	for _, p := range list {
@@ -285,11 +285,11 @@ func (a *app) processRows(list []*query.Process, depth map[*query.Process]string
 	return w.Close()
 }
 
-// commandWidth is how wide a terminal is at least that has room for command lines.
+// commandWidth is the least width of a terminal that has room for command lines.
 const commandWidth = 110
 
-// commandsOf are the command lines of processes at one moment, or their programs where
-// no arguments were recorded, if the terminal has room for them.
+// commandsOf returns the command lines of processes at one moment, if the terminal has room for
+// them. Where no arguments were recorded, it gives the program instead.
 func (a *app) commandsOf(list []*query.Process) map[*query.Process]string {
 	if a.width < commandWidth {
 		return nil
@@ -316,7 +316,7 @@ func (a *app) commandsOf(list []*query.Process) map[*query.Process]string {
 	return commands
 }
 
-// usedFields are the columns that hold anything on this machine.
+// usedFields returns the columns that hold anything on this machine.
 func usedFields(list []*query.Process) []shown {
 	var out []shown
 	for _, s := range shownFields {
@@ -330,7 +330,7 @@ func usedFields(list []*query.Process) []shown {
 	return out
 }
 
-// deepest is how many bytes the lines of a tree may take.
+// deepest is how many bytes the lines that draw a tree may take in a row.
 const deepest = 256
 
 // treeOrder puts children below their parents, keeping the order among
@@ -367,7 +367,7 @@ func treeOrder(list []*query.Process) ([]*query.Process, map[*query.Process]stri
 		order = append(order, p)
 		under, beside := lead+"  ", lead+"│ "
 		if len(lead) >= deepest {
-			under, beside = lead, lead // No machine nests so; a stranger's archive may.
+			under, beside = lead, lead // No machine nests so deep, but a stranger's archive may.
 		}
 		kids := children[p]
 		for i, k := range kids {
@@ -382,12 +382,12 @@ func treeOrder(list []*query.Process) ([]*query.Process, map[*query.Process]stri
 		walk(r, "", "")
 	}
 	for _, p := range list {
-		walk(p, "", "") // A cycle, if labels lie.
+		walk(p, "", "") // Processes in a cycle, which wrong labels can make.
 	}
 	return order, prefix
 }
 
-// niceStep is a step that makes about so many rows of a span.
+// niceStep returns a round step that divides a span into at most about so many rows.
 func niceStep(span int64, rows int64) int64 {
 	for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,

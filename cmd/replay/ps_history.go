@@ -18,8 +18,8 @@ const (
 	historyRows = 30 // rows of a table by default
 	historyMost = 20 // processes, unless -n says otherwise
 
-	coursePoints = 200 // what a course is drawn of at most, whatever the steps of the table are
-	courseHeight = 3   // lines of a course, where the terminal has room for them and all else
+	coursePoints = 200 // points of a course at most, whatever the table's steps
+	courseHeight = 3   // lines of a course, where the terminal has room for them and the rest
 )
 
 // history prints the lives of the processes that match.
@@ -120,7 +120,7 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 		r := &h.Rows[i]
 		at := p.in(r.At).Format("2006-01-02 15:04:05")
 		if i > 0 && i < len(h.Rows)-1 && noValues(&h.Rows[i-1]) && noValues(r) && noValues(&h.Rows[i+1]) {
-			continue // What begins and what ends such a time is enough of it.
+			continue // Of such a time, the first and the last row are enough.
 		}
 		if i > 0 && noValues(r) && noValues(&h.Rows[i-1]) {
 			at = fmt.Sprintf("%19s", "until "+at[len("2006-01-02 "):])
@@ -129,7 +129,7 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 			perSecond(r.Rates[query.ReadBytes]), perSecond(r.Rates[query.WrittenBytes]), watts(r.Rates[query.Energy]), plain(r.Levels[query.Threads])})
 	}
 	height := 1
-	// Below the charts there are the totals and the prompt.
+	// Below the charts come the totals and the prompt.
 	if alone && p.height > 0 && p.linesLeft() > len(rows)+2*courseHeight+2 {
 		height = courseHeight
 	}
@@ -156,8 +156,7 @@ func noValues(r *query.HistoryRow) bool {
 	return !slices.ContainsFunc(r.Rates[:], known) && !slices.ContainsFunc(r.Levels[:], known)
 }
 
-// courseLines draw what a process used, in so many columns, between a label and what
-// stands behind.
+// courseLines draws what a process used, in room columns, between a label and the text behind.
 func (p *page) courseLines(label string, values []float64, room int, behind string, height int) {
 	for i, line := range human.Sparks(spread(values, room), highest(values), height) {
 		if i > 0 {
@@ -167,8 +166,9 @@ func (p *page) courseLines(label string, values []float64, room int, behind stri
 	}
 }
 
-// spread is so many points in at most so many columns: the highest of those that share
-// one, or each in several, as long as one still sees which belong together.
+// spread returns the values in at most room columns. Values that share a column give their
+// highest. A value may fill several columns, at most 4, so that it is still clear which columns
+// belong together.
 func spread(values []float64, room int) []float64 {
 	const widest = 4
 	n := len(values)
@@ -199,7 +199,7 @@ func (p *page) endOf(h *query.History) string {
 	return "not in this window"
 }
 
-// gainsOf lists what counters came to.
+// gainsOf lists the totals of counters.
 func gainsOf(g [query.NumProcessCounters]float64) []string {
 	var out []string
 	add := func(x float64, text string) {

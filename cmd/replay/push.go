@@ -29,7 +29,7 @@ import (
 	"tachograph/store/query"
 )
 
-// pushFlags say what is pushed where.
+// pushFlags say what to push, and where.
 type pushFlags struct {
 	to, protocol, state  string
 	follow, stop, create bool
@@ -53,11 +53,11 @@ type protocol struct {
 	// fits reports whether an address looks like one of its receivers.
 	fits func(u *url.URL) bool
 	make func(f *pushFlags, to *push.Endpoint) (push.Sink, error)
-	// whole says that it takes what is recorded of every process and thread.
+	// whole is set if the protocol takes what is recorded of every process and thread.
 	whole bool
 }
 
-// protocols are all there are.
+// protocols returns all protocols.
 func protocols() []protocol {
 	return []protocol{
 		{name: "remote-write", make: newRemoteWrite, fits: func(u *url.URL) bool {
@@ -201,7 +201,7 @@ and the N with the most memory at each reading, and one total of all others.`,
 	return cmd
 }
 
-// push checks what is asked for, and does it.
+// push checks the flags, and pushes.
 func (a *app) push(f *pushFlags, args []string) error {
 	sink, to, whole, err := f.sink()
 	if err != nil {
@@ -308,7 +308,7 @@ func (a *app) push(f *pushFlags, args []string) error {
 	return err
 }
 
-// mostProcesses bounds how many names of processes have series.
+// mostProcesses bounds the number of process names that have series.
 const mostProcesses = 1000
 
 func (a *app) upToWords(s *pushstate.State) string {
@@ -318,12 +318,12 @@ func (a *app) upToWords(s *pushstate.State) string {
 	return ", up to " + a.show(s.AckedWall)
 }
 
-// pushed resolves --host and --from with the archives that there are.
+// pushed resolves --host and --from with the archives that exist now.
 func (a *app) pushed(f *pushFlags, args []string, opt *push.Options) (host string, err error) {
 	err = a.load(args...)
 	if a.close != nil {
 		defer func() {
-			a.zone() // which is that of the archives
+			a.zone() // remembers the archives' zone
 			_ = a.close()
 			a.close, a.archive = nil, nil
 		}()
@@ -352,7 +352,8 @@ func (a *app) pushed(f *pushFlags, args []string, opt *push.Options) (host strin
 	return "", nil
 }
 
-// sink is what the address stands for.
+// sink returns the receiver at the address --to. The bool is whether it takes every process and
+// thread.
 func (f *pushFlags) sink() (push.Sink, *push.Endpoint, bool, error) {
 	if f.to == "" {
 		return nil, nil, false, errors.New("push needs an address: --to http://HOST:PORT/PATH")

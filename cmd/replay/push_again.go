@@ -15,7 +15,7 @@ import (
 	"tachograph/store"
 )
 
-// pushAgain pushes what is set aside.
+// pushAgain pushes what earlier pushes set aside.
 func (a *app) pushAgain(ctx context.Context, opt push.Options) error {
 	before, err := pushstate.Read(opt.State)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +43,7 @@ func (a *app) pushAgain(ctx context.Context, opt push.Options) error {
 	return err
 }
 
-// pushStatus says how far pushes are, and what is set aside.
+// pushStatus prints how far pushes have come, and what they set aside.
 func (a *app) pushStatus(f *pushFlags, args []string) error {
 	if len(args) > 0 || f.follow || f.again {
 		return errors.New("--status says what is kept of pushes: it goes with --to or --state, and nothing else")
@@ -87,7 +87,7 @@ func (a *app) pushStatus(f *pushFlags, args []string) error {
 	return nil
 }
 
-// tellPush prints what is kept of a push, which others may have written.
+// tellPush prints the stored state of a push, whose text others may have written.
 func (a *app) tellPush(s pushstate.Told) {
 	line := func(format string, args ...any) { a.stdout.Println(visible.Text(fmt.Sprintf(format, args...))) }
 	r := s.Report(newestOf(s.State), time.Now())
@@ -105,8 +105,8 @@ func (a *app) tellPush(s pushstate.Told) {
 	}
 }
 
-// newestOf is when the latest was recorded of what a push brings; zero where its
-// archives cannot be read from here.
+// newestOf returns the time of the newest data that a push can send; zero if its archives cannot
+// be read from here.
 func newestOf(s *pushstate.State) (newest time.Time) {
 	r, err := store.Open(s.Archives...)
 	if err != nil {

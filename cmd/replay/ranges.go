@@ -68,7 +68,7 @@ func (a *app) ranges(cmd *cobra.Command, f *seriesFlags, args []string, ask quer
 		{Name: "within", Only: out.InJSON},
 	}
 	if f.step == "" {
-		// For the whole window a table need not repeat it in every row.
+		// A table over the whole window need not repeat the window in every row.
 		columns[2].Only, columns[3].Only = out.InMachine, out.InMachine
 	}
 	w, err := a.rows(mattering("ranges", columns...)...)

@@ -63,7 +63,7 @@ whole seconds that divide a day. You can reduce a reduced archive again, to long
 	return cmd
 }
 
-// top is how many processes stay told of; -1 for all.
+// top returns how many processes are kept; -1 for all.
 func (f *reduceFlags) top() (int, error) {
 	switch f.processes {
 	case "all":
@@ -154,8 +154,8 @@ func (a *app) reduce(f *reduceFlags, args []string) error {
 	return nil
 }
 
-// reduceBoots reduces the archives of each boot: into one file, which is a bundle where
-// there are several.
+// reduceBoots reduces the archives of each boot. The result is one file, a bundle if there are
+// several boots.
 func (a *app) reduceBoots(ctx context.Context, f *reduceFlags, boots [][]*archive.File) (made []string, err error) {
 	if len(boots) == 1 {
 		return []string{f.dst}, a.reduceBoot(ctx, f, f.dst, boots[0])
@@ -222,8 +222,8 @@ func (a *app) reduceBoot(ctx context.Context, f *reduceFlags, path string, files
 	return reduce.Archive(ctx, path, files, opt)
 }
 
-// merged puts the archives of a boot together beside dst, as merge does: what several of them
-// hold is in it once. done removes it.
+// merged joins the archives of a boot in a file beside dst, as merge does: what several of them
+// hold is in it once. done removes the file.
 func (a *app) merged(ctx context.Context, dst string, paths []string, boot string) (r *store.Reader, done func(), err error) {
 	disk.Clear(dst)
 	dir, remove, err := disk.MkdirScratch(dst)
@@ -246,7 +246,8 @@ func (a *app) merged(ctx context.Context, dst string, paths []string, boot strin
 	return r, func() { _ = r.Close(); remove() }, nil
 }
 
-// tellSteps says that some of what is asked is known by steps only.
+// tellSteps prints that some values are known only by steps, because their archives were
+// reduced.
 func (a *app) tellSteps() {
 	var steps []string
 	to := int64(0)
@@ -271,7 +272,7 @@ func (a *app) tellSteps() {
 	a.tell("values" + until + " are of steps of " + strings.Join(steps, " and ") + ": what was recorded was reduced")
 }
 
-// stepText is how long the steps of a reduced archive are, and of how many others it was
+// stepText says how long the steps of a reduced archive are, and from how many archives it was
 // made.
 func stepText(info *store.ArchiveInfo) string {
 	if info.Step == 0 {

@@ -16,8 +16,8 @@ import (
 	"tachograph/store/query"
 )
 
-// What a report shows around an instant, and before a crash: what led there matters
-// more than what came of it.
+// How much a report shows around an instant, and before a crash. What led there matters more
+// than what followed.
 const (
 	reportBefore = 45 * time.Minute
 	reportAfter  = 15 * time.Minute
@@ -136,7 +136,7 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 	return nil
 }
 
-// reportedHost is the host that a report is of.
+// reportedHost returns the host that a report covers.
 func (a *app) reportedHost(w query.Window) (string, error) {
 	var ids, names []string
 	for _, h := range a.archive.Hosts() {
@@ -150,7 +150,7 @@ func (a *app) reportedHost(w query.Window) (string, error) {
 	return ids[0], nil
 }
 
-// reportedWindow is what --at and --last-crash make of the window.
+// reportedWindow applies --at and --last-crash to the window.
 func (a *app) reportedWindow(r *report.Request, f *reportFlags) error {
 	switch {
 	case f.crash:
@@ -184,7 +184,7 @@ func (a *app) reportedWindow(r *report.Request, f *reportFlags) error {
 	return nil
 }
 
-// reportName is what a page is called that was given no name.
+// reportName returns the name of a page if none was given.
 func (a *app) reportName(r report.Request) string {
 	from := r.From
 	if begin, _, _ := query.Covered(a.archive, query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To}); from < begin {
@@ -196,7 +196,7 @@ func (a *app) reportName(r report.Request) string {
 			name = h.Name
 		}
 	}
-	// A stranger's name is not to lead anywhere.
+	// A host name from a stranger's archive must not act as a path.
 	name = strings.Trim(strings.Map(func(r rune) rune {
 		if r < 128 && (r == '-' || r == '_' || r == '.' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z') {
 			return r
@@ -206,7 +206,7 @@ func (a *app) reportName(r report.Request) string {
 	return name + "-" + a.in(from).Format("20060102T150405") + ".html"
 }
 
-// mayWrite refuses to overwrite.
+// mayWrite refuses to overwrite dst unless force is set.
 func mayWrite(dst string, force bool) error {
 	info, err := os.Stat(dst)
 	switch {

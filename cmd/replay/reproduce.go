@@ -13,8 +13,8 @@ import (
 	"tachograph/store/query"
 )
 
-// finish prints, where it is asked for, the command line that gives the same
-// answer again, and which archives it came from.
+// finish prints, if always is set or --show-command was given, the command line that gives the
+// same answer again and the archives that the answer came from.
 func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 	if !a.showCommand && !always {
 		return
@@ -29,7 +29,7 @@ func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 	}
 }
 
-// footer is the command that gives an answer again, and what it was read from.
+// footer returns the command that gives an answer again, and the archives it was read from.
 func (s *session) footer(cmd *cobra.Command, args []string) []string {
 	var ids []string
 	_, _, list := query.Covered(s.archive, s.used)
@@ -44,7 +44,7 @@ func (s *session) footer(cmd *cobra.Command, args []string) []string {
 	return []string{"# " + strings.Join(s.reproduce(cmd, args), " "), "# read from archive " + strings.Join(ids, ", ") + more}
 }
 
-// footerLines is how many lines the footer takes with the one above it.
+// footerLines returns how many lines the footer takes, with the blank line above it.
 func (a *app) footerLines(cmd *cobra.Command, args []string) int {
 	n := 1
 	for _, line := range a.footer(cmd, args) {
@@ -53,8 +53,8 @@ func (a *app) footerLines(cmd *cobra.Command, args []string) int {
 	return n
 }
 
-// ownWords are the flags that reproduce prints in its own way, or not at all:
-// its arguments say what they meant.
+// ownWords are the flags that reproduce prints in its own way, or not at all because its
+// arguments hold what they meant.
 var ownWords = map[string]bool{
 	"archive": true, "from": true, "to": true, "at": true, "show-command": true, "before": true, "after": true,
 	"against": true, "derived": true,
@@ -64,8 +64,7 @@ var ownWords = map[string]bool{
 // whose arguments are instants.
 var endless = map[string]bool{"at": true, "diff": true, "info": true, "metrics": true, "explain": true}
 
-// reproduce is the command line as words for a shell, with absolute times and
-// paths.
+// reproduce returns the command line as words for a shell, with absolute times and paths.
 func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 	line := []string{cmd.CommandPath()}
 	if s.argPaths > 0 {
@@ -74,7 +73,7 @@ func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 	var dashed []string
 	for i, word := range args {
 		if strings.HasPrefix(word, "-") && !isNegative(word) {
-			// Behind the flags, where nothing is taken for one.
+			// They go behind the flags, where none is taken for a flag.
 			args, dashed = args[:i], args[i:]
 			break
 		}
@@ -115,7 +114,7 @@ func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 	return line
 }
 
-// pinEnd makes the end of an archive that grows the end of the window.
+// pinEnd makes the present end of an archive that still grows the end of the window.
 func (s *session) pinEnd() {
 	_, end, list := query.Covered(s.archive, query.Window{Hosts: s.used.Hosts})
 	for _, info := range list {
@@ -132,7 +131,7 @@ func absolute(path string) string {
 	return path
 }
 
-// setFlag is a flag that was given; one that switches needs no value.
+// setFlag is a flag that was given; a switch needs no value.
 type setFlag struct {
 	name, value string
 	switches    bool
@@ -153,7 +152,7 @@ func changed(cmd *cobra.Command) []setFlag {
 	return out
 }
 
-// quote makes s one word for a shell.
+// quote quotes s as one word for a shell.
 func quote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:,@%+=") == "" {
 		return s
@@ -164,7 +163,7 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// quoteBytes makes s one word for a shell, of letters that can all be shown.
+// quoteBytes quotes s as one word for a shell, in printable characters only.
 func quoteBytes(s string) string {
 	b := []byte("$'")
 	for i := 0; i < len(s); i++ {

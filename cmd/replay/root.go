@@ -99,8 +99,8 @@ zone of the machine that was recorded; --tz names another.`,
 	return root
 }
 
-// notCommand refuses arguments that are neither a file nor a command, with the
-// command that was probably meant.
+// notCommand refuses arguments that are neither a file nor a command, and suggests the command
+// that was probably meant.
 func notCommand(cmd *cobra.Command, args []string) error {
 	var names []string
 	for _, c := range cmd.Commands() {

@@ -110,10 +110,10 @@ other machines, give --pcp-remote.`,
 	return cmd
 }
 
-// serving is a running server, for what it consists of.
+// serving is a running server. Each of services adds its parts to it.
 type serving struct {
 	*app
-	server *serve.Server // nil: there is none but PCP's
+	server *serve.Server // nil: only PCP's tools are served
 	hub    *live.Hub
 	keeper *catalogue.Keeper
 	pcp    *pcpServer // nil: PCP's tools are not answered
@@ -121,11 +121,10 @@ type serving struct {
 	log    *slog.Logger
 }
 
-// softLimit is the memory below which a server stays as long as it can: it is built to
-// stay below 256 MB.
+// softLimit is the memory that a server tries to stay below: it is built to stay below 256 MB.
 const softLimit = 200 << 20
 
-// services are what is served; each adds its parts.
+// services returns the functions that add each service to a server.
 func services() []func(*serving) {
 	return []func(*serving){(*serving).serveCatalogue, (*serving).serveLive, (*serving).serveQuestions, (*serving).serveMetrics, (*serving).serveHistory, (*serving).servePage}
 }
@@ -136,7 +135,7 @@ func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp p
 		return err
 	}
 	for _, p := range paths {
-		// A directory may have no archive yet; a file is one.
+		// A directory may have no archive yet, but a file must be one.
 		if st, err := os.Stat(p); err != nil || st.IsDir() {
 			continue
 		}
@@ -176,7 +175,7 @@ func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp p
 	return s.run(ctx)
 }
 
-// listen opens what was asked for: from then on clients may connect, and wait.
+// listen opens the addresses: from then on clients may connect, and wait.
 func (s *serving) listen(opt serve.Options, pcp pcpOptions) (err error) {
 	alone := pcp.listen != "" && opt.Listen == ""
 	if opt.Listen == "" {
@@ -197,7 +196,7 @@ func (s *serving) listen(opt serve.Options, pcp pcpOptions) (err error) {
 	return err
 }
 
-// close lets go of what was opened and is not run.
+// close closes what was opened and is not run.
 func (s *serving) close() {
 	if s.server != nil {
 		s.server.Close()
@@ -230,7 +229,7 @@ func (s *serving) run(ctx context.Context) error {
 	return errors.Join(err, <-ended)
 }
 
-// look tells where the page is, and opens it.
+// look prints the page's address, and opens it.
 func (a *app) look(show *showing, server string) (clean func()) {
 	address := show.address(server)
 	a.stdout.Printf("look at %s\n", address)
@@ -243,7 +242,7 @@ func (a *app) look(show *showing, server string) (clean func()) {
 	return clean
 }
 
-// How long a question about the present may take.
+// presentTimeout is how long a question about the present may take.
 const presentTimeout = 10 * time.Second
 
 func (s *serving) serveCatalogue() {
@@ -252,10 +251,11 @@ func (s *serving) serveCatalogue() {
 		About: "what there is to ask for: metrics, categories, instances, archives", Timeout: presentTimeout})
 }
 
-// present answers what there is, and how it stands.
+// present returns the service that answers what metrics and archives exist, and their present
+// values.
 func (s *serving) present() *catalogue.Service { return catalogue.NewService(s.keeper, s.hub) }
 
-// liveService is LiveService, of those who answer its methods.
+// liveService is LiveService, made of the two services that answer its methods.
 type liveService struct {
 	*catalogue.Service
 	*live.Publisher
@@ -285,6 +285,5 @@ func (s *serving) serveLive() {
 		About: "what changes, as lines of JSON: /v1/subscribe?metrics=disk.dev&interval=10s"})
 }
 
-// mostStreams is how many requests of LiveService are answered at a time, streams
-// among them.
+// mostStreams is how many requests to LiveService are answered at a time, including streams.
 const mostStreams = 512

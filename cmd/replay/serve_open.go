@@ -14,14 +14,14 @@ import (
 	"tachograph/cmd/replay/internal/serve"
 )
 
-// A showing is a server that is started to be looked at: at a loopback address that
-// only who has its token can ask, and that a browser opens.
+// A showing is a server that is started to be looked at in a browser: at a loopback address, for
+// clients that have its token.
 type showing struct {
-	token string // that was made for it; "" where there is a file with one
+	token string // made for this server; "" if a file has one
 }
 
-// atLoopback has a server listen where a browser of this machine can connect, and
-// nobody else's.
+// atLoopback makes the server listen where a browser of this machine can connect. A new token
+// keeps others out, unless a token file is given.
 func (s *showing) atLoopback(opt *serve.Options) error {
 	switch {
 	case opt.Listen == "":
@@ -36,7 +36,8 @@ func (s *showing) atLoopback(opt *serve.Options) error {
 	return nil
 }
 
-// address is the page's, with the token behind a #, which browsers send nowhere.
+// address returns the page's address, with the token behind a #, which browsers do not send to
+// servers.
 func (s *showing) address(server string) string {
 	if s.token == "" {
 		return server + "/"
@@ -44,9 +45,9 @@ func (s *showing) address(server string) string {
 	return server + "/#token=" + s.token
 }
 
-// door is a page that leads to an address. What a program is started with every user
-// of the machine can read, so a browser is told of this file, which only who started
-// the server can.
+// door is a page that redirects to an address. Every user of the machine can read a program's
+// arguments, so the browser gets the name of this file, which only the user who started the
+// server can read.
 var door = template.Must(template.New("door").Parse(`<!DOCTYPE html>
 <meta charset="utf-8"><meta name="referrer" content="no-referrer">
 <meta http-equiv="refresh" content="0; url={{.}}">
@@ -54,8 +55,8 @@ var door = template.Must(template.New("door").Parse(`<!DOCTYPE html>
 <p><a href="{{.}}">The page of replay serve</a></p>
 `))
 
-// open has the browser show an address. What it left is to be removed when the server
-// ends.
+// open shows an address in the browser. Call clean when the server ends: it removes what open
+// left.
 func (s *showing) open(address string) (clean func(), err error) {
 	program := browser()
 	if program == "" {
@@ -82,8 +83,7 @@ func (s *showing) open(address string) (clean func(), err error) {
 	return clean, nil
 }
 
-// browser is the program that shows pages to whoever started this one; "" where there
-// is none, or nobody to look.
+// browser returns the program that shows pages to the user; "" if there is none, or no screen.
 func browser() string {
 	name := os.Getenv("BROWSER")
 	switch {
