@@ -18,11 +18,11 @@ import (
 	"tachograph/store/query"
 )
 
-// liveColumns is how many columns a window that moves has at most: 24 hours are then
-// read in steps of two minutes, an hour in steps of five seconds.
+// liveColumns is the largest number of columns in a window that moves with the time: 24 hours
+// are then read in steps of two minutes, an hour in steps of five seconds.
 const liveColumns = 730
 
-// servePage shows browsers the page of a report, of what is recorded now or was.
+// servePage serves browsers the page of a report, over what is being recorded or was recorded.
 func (s *serving) servePage() {
 	shell, policy := report.Shell()
 	limits := livepage.DefaultLimits
@@ -38,7 +38,7 @@ func (s *serving) servePage() {
 		About: "what the page shows that browsers get at /: /v1/page?from=03:00&to=03:30"})
 }
 
-// pageApp is a question of a page, as a command would put it.
+// pageApp returns an app that answers a page's question as a command would.
 func (s *serving) pageApp(ctx context.Context) *app {
 	a := newApp(io.Discard, io.Discard, s.now)
 	a.ctx, a.derived, a.damageTold = ctx, s.derived, nil
@@ -53,7 +53,7 @@ func (s *serving) pageApp(ctx context.Context) *app {
 	return a
 }
 
-// pageWindow is the data of a window.
+// pageWindow returns the data of a window.
 func (s *serving) pageWindow(ctx context.Context, w livepage.Window) ([]byte, error) {
 	a := s.pageApp(ctx)
 	if err := a.load(s.served...); err != nil {
@@ -92,7 +92,7 @@ func (s *serving) pageWindow(ctx context.Context, w livepage.Window) ([]byte, er
 	return pageData(ctx, a.archive, r)
 }
 
-// pageHost is the host that is meant: the one that was recorded last, if none is named.
+// pageHost returns the host called name, or the host recorded last if name is empty.
 func (a *app) pageHost(name string) (string, error) {
 	found, last := "", int64(0)
 	for _, info := range a.archive.Archives() {
@@ -106,7 +106,7 @@ func (a *app) pageHost(name string) (string, error) {
 	return found, nil
 }
 
-// pageMore is what has been recorded since.
+// pageMore returns what has been recorded since m.Since.
 func (s *serving) pageMore(ctx context.Context, recent query.Archive, m livepage.More) ([]byte, error) {
 	r := report.Request{Host: m.Host, From: m.From, To: m.To, Step: m.Step, Brief: true, Since: m.Since}
 	if recent != nil {

@@ -15,13 +15,13 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// pcpOptions say how PCP's tools are answered.
+// pcpOptions say how to answer PCP's tools.
 type pcpOptions struct {
-	listen            string // where; "": they are not
+	listen            string // the address; "" if they are not answered
 	remote, allAccess bool
 }
 
-// check refuses what is said of PCP's tools where they are not answered.
+// check refuses options for PCP's tools if those are not answered.
 func (o *pcpOptions) check() error {
 	switch {
 	case o.listen != "":
@@ -33,8 +33,8 @@ func (o *pcpOptions) check() error {
 	return nil
 }
 
-// share gives what is said of unix sockets to those that are: with one of the two at TCP
-// it is meant for the other.
+// share settles which listener the flags for unix sockets are for: if one of the two listens at
+// TCP, they are for the other.
 func (o *pcpOptions) share(server, door *serve.Options, alone bool) {
 	switch tcp := strings.HasPrefix(server.Listen, "tcp:"); {
 	case alone:
@@ -56,7 +56,7 @@ type pcpServer struct {
 }
 
 func (s *serving) openPCP(opt serve.Options, how pcpOptions) error {
-	// Who may not ask and who is one too many hear it in the place of the greeting.
+	// A client that is refused, or is one too many, gets the error in place of the greeting.
 	word := func(code int32) []byte { return pdu.Append(nil, 0, &pdu.Greeting{Code: code, Version: pdu.Version}) }
 	door, err := serve.OpenDoor(serve.DoorOptions{
 		Option: "--pcp", Listen: how.listen, Mode: opt.Mode, Group: opt.Group, Access: opt.Access,
@@ -67,7 +67,7 @@ func (s *serving) openPCP(opt serve.Options, how pcpOptions) error {
 		return err
 	}
 	machine := pcplive.New(pcplive.Options{Hub: s.hub, Known: s.keeper.Known, Clock: s.now, Version: sample.Version()})
-	// Who is let in by a unix socket may read the archives themselves.
+	// A client that the unix socket admits may read the archives themselves anyway.
 	s.pcp = &pcpServer{door, pcpserve.NewServer(machine, pcpserve.Options{AllAccess: door.Unix() || how.allAccess, Log: s.log})}
 	return nil
 }
@@ -82,7 +82,7 @@ func (s *serving) runPCP(ctx context.Context) error {
 	return err
 }
 
-// tellPCP tells where PCP's tools are answered.
+// tellPCP prints the address at which PCP's tools are answered.
 func (s *serving) tellPCP() {
 	host := s.pcp.door.Addr().String()
 	if s.pcp.door.Unix() {
@@ -92,7 +92,7 @@ func (s *serving) tellPCP() {
 	s.stdout.Flush()
 	known, err := s.keeper.Known()
 	if err != nil || known.Info == nil {
-		return // whoever asks is told
+		return // the clients get the error
 	}
 	if at := time.Unix(0, known.Info.To); s.now().Sub(at) > 3*live.Seldom {
 		s.log.Warn("PCP's tools get no values until a recorder writes here; recorder pmda --archive plays back what was recorded", "ended", at.UTC().Format(time.RFC3339))

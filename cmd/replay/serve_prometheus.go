@@ -11,7 +11,7 @@ import (
 	"tachograph/cmd/replay/internal/serve/scrape"
 )
 
-// serveQuestions answers what replay does.
+// serveQuestions serves the questions that replay answers.
 func (s *serving) serveQuestions() {
 	limits := ask.DefaultLimits
 	questions := ask.New(answers(s.served, s.derived, s.now), limits)
@@ -22,7 +22,7 @@ func (s *serving) serveQuestions() {
 		About: "the same as lines of JSON: POST a QueryRequest, such as {\"top\": {\"by\": \"memory\"}}"})
 }
 
-// serveMetrics tells Prometheus how things stand.
+// serveMetrics serves present values to Prometheus.
 func (s *serving) serveMetrics() {
 	s.server.Add(serve.Part{Path: "/metrics", Handler: scrape.Handler(scrape.Options{Present: s.hub.Now, Now: s.now}),
 		About: "present values for Prometheus, as OpenMetrics; name[]=GLOB and collect[]=GROUP select", Timeout: presentTimeout})

@@ -27,14 +27,14 @@ type reader interface {
 	Close() error
 }
 
-// session is what is asked about: the archives, the hosts and the window, and
-// how the words for them were understood.
+// session is what a question is about: the archives, the hosts and the window, and how the words
+// for them were understood.
 type session struct {
 	*clock
 	open func(paths ...string) (reader, error)
-	// follows goes on with what is being recorded.
+	// follows opens a follower of what is being recorded.
 	follows func(opt follow.Options, paths ...string) (follower, error)
-	// ownDefinitions is the user's file of derived metrics, "" for none.
+	// ownDefinitions returns the path of the user's file of derived metrics, "" for none.
 	ownDefinitions func() string
 
 	// Flags.
@@ -46,20 +46,20 @@ type session struct {
 	archive  reader
 	close    func() error
 	paths    []string
-	argPaths int               // how many of them are arguments
-	resolved map[string]string // times as they came out, by flag
+	argPaths int               // how many of paths are arguments
+	resolved map[string]string // absolute times, by flag
 	used     query.Window
 	words    []string     // of the command line
 	losses   []store.Loss // of all answers
 }
 
-// failed reports whether an archive was answered for that made this program
-// fail: the answer is of the others.
+// failed reports whether this program failed on an archive, so that the answer covers only the
+// others.
 func (s *session) failed() bool {
 	return slices.ContainsFunc(s.losses, func(l store.Loss) bool { return l.Kind == fault.Bug })
 }
 
-// likelyPath is the path on the command line that was meant as an archive, where
+// likelyPath returns the path on the command line that was probably meant as an archive, though
 // the command takes it for something else.
 func (s *session) likelyPath() string {
 	for _, w := range s.words {
@@ -96,8 +96,8 @@ func (s *session) load(args []string) error {
 	return nil
 }
 
-// archivePaths are the paths that are meant: those of --archive and those given as
-// plain arguments or, without any, the recorder's own. They are there.
+// archivePaths returns the paths to open, all of which exist: those of --archive and those given
+// as plain arguments or, without any, the recorder's own.
 func (s *session) archivePaths(args []string) ([]string, error) {
 	paths := append(append([]string{}, s.archives...), args...)
 	if len(paths) == 0 {
@@ -117,12 +117,12 @@ func (s *session) archivePaths(args []string) ([]string, error) {
 	return paths, nil
 }
 
-// noPermission is the refusal to look at archives, and what to do about it.
+// noPermission is the error for archives that may not be read. It says what to do about it.
 func noPermission(path string) error {
 	return fmt.Errorf("no permission to read %s: run the same with sudo, or as a member of the group that may read the archives (archive.group in the recorder's configuration)", path)
 }
 
-// instant reads a time given by the flag called name.
+// instant parses a time given by the flag called name.
 func (s *session) instant(name, text string) (int64, error) {
 	t, err := s.reference().Parse(text)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *session) window() (query.Window, error) {
 	}
 	s.used.Hosts, s.location = w.Hosts, nil
 	if len(s.derived) > 0 {
-		// Also where the question has no use for them, a mistake is one.
+		// A mistake in them is an error even if the question does not use them.
 		if _, err := s.definitions(); err != nil {
 			return w, err
 		}
@@ -173,13 +173,14 @@ func (s *session) window() (query.Window, error) {
 		return w, s.emptyWindow(w)
 	}
 	if w.From == 0 && slices.ContainsFunc(list, func(in *store.ArchiveInfo) bool { return in.From < from }) {
-		w.From = from // what a part of other archives holds from before is not of its window
+		w.From = from // what a part of other archives holds from before its window does not count
 	}
 	s.used = w
 	return w, nil
 }
 
-// emptyWindow says what the archive covers instead.
+// emptyWindow is the error for a window that holds nothing. It says what the archive covers
+// instead.
 func (s *session) emptyWindow(w query.Window) error {
 	from, to, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
 	if to == 0 {

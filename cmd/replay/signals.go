@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// untilEnded is a context that ends with a signal that ends programs, or when nobody
-// is left to read what is printed.
+// untilEnded returns a context that ends at a signal that ends programs, or when no reader of
+// the output is left.
 func (a *app) untilEnded() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		// What whoever started this program has it ignore (nohup, a shell in the background)
-		// would not end it either.
+		// A signal that the parent process made this program ignore (nohup, a shell in the
+		// background) would not end it either.
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
@@ -41,8 +41,7 @@ func (a *app) untilEnded() (ctx context.Context, stop func()) {
 	return ctx, func() { signal.Stop(signals); cancel() }
 }
 
-// unread waits until nobody is left who reads from a pipe. It returns false at once
-// where f is none.
+// unread waits until a pipe has no reader any more. It returns false at once if f is not a pipe.
 func unread(f *os.File) bool {
 	st, err := f.Stat()
 	if err != nil || st.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
@@ -64,15 +63,15 @@ func unread(f *os.File) bool {
 // dieWithin is how long a signal may take to end this program.
 const dieWithin = time.Second
 
-// die ends this program as the signal would have ended it. Some do not: Go's runtime takes
-// SIGPIPE for its own unless it comes of writing, the first process of a container is
-// spared by what it has not asked for, and whoever started this may have it ignored. The
-// status is then as a shell tells of such an end.
+// die ends this program as the signal would have ended it. Sometimes the signal does not: Go's
+// runtime keeps SIGPIPE for itself unless a write caused it, the first process of a container is
+// spared signals that it does not handle, and the parent process may have made this one ignore
+// it. Then die returns the status with which a shell reports such an end.
 func (a *app) die() (status int) {
 	s := a.signal
 	signal.Reset(s)
 	if s == syscall.SIGPIPE {
-		_, _ = a.stdout.Unwrap().Write([]byte("\n")) // nobody reads it
+		_, _ = a.stdout.Unwrap().Write([]byte("\n")) // it has no reader
 	} else if syscall.Kill(os.Getpid(), s) == nil {
 		time.Sleep(dieWithin)
 	}

@@ -136,7 +136,7 @@ func (a *app) snapshot(cmd *cobra.Command, f *snapshotFlags, args []string) erro
 	return a.missing(report)
 }
 
-// copy writes a file of what is open, with a bar where that takes long.
+// copy writes a file from the open archives, with a progress bar if that takes long.
 func (a *app) copy(dst string, opt rewrite.CopyOptions) (*rewrite.Report, error) {
 	r, ok := a.archive.(*store.Reader)
 	if !ok {
@@ -162,7 +162,7 @@ func (a *app) copy(dst string, opt rewrite.CopyOptions) (*rewrite.Report, error)
 	return report, err
 }
 
-// copied is what a file holds that was made of archives.
+// copied describes what a file made of archives holds.
 func (a *app) copied(r *rewrite.Report) string {
 	var values, events uint64
 	hosts := make(map[string]bool)
@@ -186,12 +186,12 @@ func (a *app) copied(r *rewrite.Report) string {
 	return text
 }
 
-// missing says what a copy lacks.
+// missing warns of what a copy lacks, and then returns errNo.
 func (a *app) missing(r *rewrite.Report) error {
 	told := make(map[string]bool)
 	for _, in := range a.archive.Archives() {
 		for _, text := range in.Damage {
-			told[text] = true // when it was opened
+			told[text] = true // reported when the archive was opened
 		}
 	}
 	lost := len(a.losses) > 0 // archives that could not be opened at all
@@ -211,8 +211,8 @@ func (a *app) missing(r *rewrite.Report) error {
 	return nil
 }
 
-// chosenMetrics are the metrics that are named, with those that they are computed from;
-// nil: all.
+// chosenMetrics returns a function that accepts the named metrics, and those that they are
+// computed from; nil accepts all.
 func (a *app) chosenMetrics(args []string) (func(*metric.Desc) bool, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -242,7 +242,7 @@ func (a *app) chosenMetrics(args []string) (func(*metric.Desc) bool, error) {
 
 var metricName = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.]*`)
 
-// instance says which instances are wanted; nil: all.
+// instance returns a function that accepts the chosen instances; nil accepts all.
 func (f *snapshotFlags) instance() (func(string, *metric.Instance) bool, error) {
 	all, _, err := query.InstanceFilter(f.instances)
 	if err != nil {
@@ -256,13 +256,14 @@ func (f *snapshotFlags) instance() (func(string, *metric.Instance) bool, error) 
 		return all, nil
 	}
 	return func(indom string, in *metric.Instance) bool {
-		// Calls are shared by the stacks of all processes, which name theirs.
+		// The stacks of all processes share calls; only the stacks themselves name their
+		// process.
 		shared := metric.OfStacks(indom) && indom != stack.DomainStack
 		return (all == nil || all(indom, in)) && (!metric.PerBoot(indom) || shared || process(indom, in))
 	}, nil
 }
 
-// snapshotName is what a snapshot is called that was given no name.
+// snapshotName returns the name of a snapshot if none was given.
 func (a *app) snapshotName(w query.Window, mapping *redact.Mapping) string {
 	from, to, list := query.Covered(a.archive, w)
 	if w.From != 0 {
@@ -281,7 +282,7 @@ func (a *app) snapshotName(w query.Window, mapping *redact.Mapping) string {
 	return layout.FinishedName(host, from, to, 0)
 }
 
-// send copies a file to where the answer goes.
+// send copies a file to the output.
 func send(to io.Writer, path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"tachograph/cmd/replay/internal/redact"
 )
 
-// What --redact can be.
+// The values of --redact.
 const (
 	redactNames = "names"
 	redactAll   = "all"
 )
 
-// mapping is what becomes of names; nil: they stay.
+// mapping returns what replaces names; nil leaves them.
 func (f *snapshotFlags) mapping() (*redact.Mapping, error) {
 	opt := redact.Options{All: f.redact == redactAll}
 	switch f.redact {
@@ -36,7 +36,7 @@ func (f *snapshotFlags) mapping() (*redact.Mapping, error) {
 	return redact.New(opt), nil
 }
 
-// left says what could still identify in what was redacted.
+// left prints what could still identify the machine in a redacted file.
 func (a *app) left(m *redact.Mapping) {
 	if m == nil {
 		return

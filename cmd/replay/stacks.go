@@ -25,7 +25,7 @@ const (
 
 var stackFormats = []string{string(out.Table), string(out.CSV), string(out.JSON), foldedFormat, pprofFormat, speedscopeFormat}
 
-// nearby is how far from an instant stacks are looked for.
+// nearby is how far from an instant to look for stacks.
 const nearby = 10 * time.Minute
 
 type stackFlags struct {
@@ -101,7 +101,7 @@ stack, outermost function first.`,
 	return cmd
 }
 
-// check refuses what is no question before anything is read.
+// check refuses flags that make no question, before anything is read.
 func (f *stackFlags) check(a *app) error {
 	if err := choice("by", stacks.By(f.by), stacks.Bys); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (f *stackFlags) check(a *app) error {
 	return nil
 }
 
-// file reports whether the format is a profiler's.
+// file reports whether the format is for a profiler.
 func (f *stackFlags) file() bool {
 	return f.format == foldedFormat || f.format == pprofFormat || f.format == speedscopeFormat
 }
@@ -150,7 +150,8 @@ func (f *stackFlags) state() stacks.State {
 	return stacks.Any
 }
 
-// symbolsIn names functions by the files below a directory; by none, if it is none.
+// symbolsIn returns a function that names functions by the files below a directory; nil if dir
+// is empty.
 func symbolsIn(dir string) (stacks.Symbols, error) {
 	if dir == "" {
 		return nil, nil
@@ -168,7 +169,7 @@ func symbolsIn(dir string) (stacks.Symbols, error) {
 	}, nil
 }
 
-// profiles are the stacks of each host in the window, or about an instant.
+// profiles returns the stacks of each host in the window, or around an instant.
 func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args []string) ([]*stacks.Profile, error) {
 	instant := int64(0)
 	if at != "" {
@@ -183,7 +184,7 @@ func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args [
 	}
 	var list []*stacks.Profile
 	found := false
-	// A name that no process has means those that contain it.
+	// If no process has the name, it means those whose names contain it.
 	for _, loose := range []bool{false, true} {
 		for _, h := range a.hostsOf(w) {
 			one := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
@@ -218,7 +219,7 @@ func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args [
 	return nil, nothing("no stacks were sampled %s: recorder sample PID samples those of a process, and triggers in the recorder's configuration do", when)
 }
 
-// between is a window in words.
+// between describes a window in words.
 func (a *app) between(w query.Window) string {
 	from, to, _ := query.Covered(a.archive, w)
 	if w.From != 0 {

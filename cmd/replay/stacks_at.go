@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// atStack names the stack that was seen most at an instant, where any were sampled, with the
-// command that shows all of them; as a row where rows are wanted.
+// atStack names the stack that was sampled most around an instant, if any was, with the command
+// that shows all of them. It writes a row if rows is not nil.
 func (a *app) atStack(rows out.Writer, h *metric.Host, at int64) error {
 	w, ok := stacks.Near(a.archive, h.ID, at, around)
 	if !ok {
@@ -30,7 +30,7 @@ func (a *app) atStack(rows out.Writer, h *metric.Host, at int64) error {
 	return nil
 }
 
-// spanWords are the flags for a stretch of time, in whole seconds that hold it.
+// spanWords returns the flags for a span, in whole seconds that contain it.
 func spanWords(from, to int64) []string {
 	const second = int64(time.Second)
 	if to%second != 0 {

@@ -12,7 +12,7 @@ import (
 	"tachograph/store/query"
 )
 
-// bothStacks are the stacks of the two windows that are compared.
+// bothStacks returns the stacks of the two windows that are compared.
 func (a *app) bothStacks(h *metric.Host, c *comparison) (before, after *stacks.Profile) {
 	host := h.ID
 	if c.against != "" {
@@ -21,15 +21,15 @@ func (a *app) bothStacks(h *metric.Host, c *comparison) (before, after *stacks.P
 	first := query.Window{Hosts: []string{host}, From: c.a.From, To: c.a.To}
 	second := query.Window{Hosts: []string{h.ID}, From: c.b.From, To: c.b.To}
 	if host == h.ID && second.From == first.To {
-		second.From++ // A tick tells of the second before it.
+		second.From++ // A tick holds the samples of the second before it.
 	}
 	return stacks.Read(a.archive, stacks.Request{Window: first}), stacks.Read(a.archive, stacks.Request{Window: second})
 }
 
-// mostShifts is how many functions are told of.
+// mostShifts is how many functions diff names.
 const mostShifts = 5
 
-// diffStacks says in which functions threads spent more or less of their time.
+// diffStacks prints in which functions threads spent more or less of their time.
 func (a *app) diffStacks(h *metric.Host, c *comparison) {
 	before, after := a.bothStacks(h, c)
 	switch n, m := before.Sum(stacks.Any), after.Sum(stacks.Any); {
@@ -92,7 +92,7 @@ func shiftText(f *stacks.Shift, s sides) string {
 	return name + " " + s.values(verb, human.Percent(f.Before), human.Percent(f.After))
 }
 
-// diffStackRows are these functions for programs.
+// diffStackRows writes these functions as rows, for programs.
 func (a *app) diffStackRows(rows out.Writer, h *metric.Host, c *comparison) error {
 	before, after := a.bothStacks(h, c)
 	state, list := stacks.Shifts(before, after)

@@ -16,7 +16,8 @@ import (
 	"tachograph/sample"
 )
 
-// hottest prints functions, those in which most samples were themselves first.
+// hottest prints functions. Those in which most samples were themselves come first, not in a
+// function that they called.
 func (a *app) hottest(f *stackFlags, list []*stacks.Profile) error {
 	machine := func(name string) out.Column { return out.Column{Name: name, Only: out.InMachine} }
 	table := func(name string) out.Column { return out.Column{Name: name, Only: out.InTables, Right: true} }
@@ -91,7 +92,7 @@ func (a *app) stackRows(f *stackFlags, list []*stacks.Profile) error {
 	return rows.Close()
 }
 
-// framesCell is a chain of places as json.
+// framesCell is a chain of places as JSON.
 func framesCell(p *stacks.Profile, chain []int32) out.Cell {
 	b := []byte{'['}
 	for i, n := range chain {
@@ -115,7 +116,7 @@ func framesCell(p *stacks.Profile, chain []int32) out.Cell {
 			add("image", p.Images[fn.Image].Path)
 			add("image_id", p.Images[fn.Image].ID)
 		}
-		// A text, as json's numbers are not all exact in all programs.
+		// A string, because not all programs read JSON's numbers exactly.
 		add("offset", "0x"+strconv.FormatUint(at.Offset, 16))
 		add("file", fn.File)
 		if at.Line > 0 {

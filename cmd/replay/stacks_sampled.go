@@ -11,11 +11,12 @@ import (
 	"tachograph/store"
 )
 
-// samplings are the events of the samplings that a profile is of.
+// samplings returns the events of the sampling sessions that a profile covers.
 func (a *app) samplings(p *stacks.Profile) []*store.Event {
 	const second = 1e9
 	var list []*store.Event
-	// A session is told of when it is over, which takes as long as one may be.
+	// The event of a session is recorded when the session is over, at most stack.Longest after
+	// its start.
 	for e := range a.archive.Events(p.From-second, p.To+int64(stack.Longest)+second, metric.EventStacks) {
 		length, err := strconv.ParseFloat(e.Label("seconds"), 64)
 		if err != nil || e.Archive.Host.ID != p.Host.ID || e.At.Wall-int64(length*second) > p.To {
@@ -26,7 +27,7 @@ func (a *app) samplings(p *stacks.Profile) []*store.Event {
 	return list
 }
 
-// tellSamplings says when, how and why stacks were sampled, and what was missed.
+// tellSamplings prints when, how and why stacks were sampled, and what was missed.
 func (a *app) tellSamplings(p *stacks.Profile) {
 	const most = 3
 	list := a.samplings(p)

@@ -36,7 +36,7 @@ func (a *app) stackTrees(f *stackFlags, list []*stacks.Profile) error {
 	return nil
 }
 
-// stackHead says what a profile is of.
+// stackHead prints what a profile covers.
 func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 	processes := make(map[string]bool)
 	threads := make(map[int32]bool)
@@ -76,7 +76,7 @@ func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 	a.tellSamplings(p)
 }
 
-// shareOf is a part of a whole in words; nothing where it is none.
+// shareOf is a part of a whole in words; "-" for no part.
 func shareOf(n, all uint64) string {
 	if n == 0 {
 		return "-"

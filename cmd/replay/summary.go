@@ -70,8 +70,7 @@ func (a *app) summary(w query.Window) error {
 	return rows.Close()
 }
 
-// onlyOneHost shows the host's name in tables that have no leading column for
-// it.
+// onlyOneHost shows a column of the host's name where the table has no leading column for it.
 func (s *session) onlyOneHost() out.Only {
 	if s.manyHosts() {
 		return out.Nowhere
@@ -79,8 +78,7 @@ func (s *session) onlyOneHost() out.Only {
 	return out.Everywhere
 }
 
-// showProgress says on a terminal how far long work has come; zero of zero
-// wipes it away.
+// showProgress shows on a terminal how far long work has come; zero of zero erases that.
 func (p *page) showProgress(done, of int) {
 	switch {
 	case !p.progress || of > 0 && of < 5:

@@ -10,7 +10,7 @@ import (
 	"tachograph/cmd/internal/visible"
 )
 
-// terminal finds out what the outputs are, and what they may be sent.
+// terminal finds out what the outputs are, and what may be written to them.
 func (p *page) terminal(stdout, stderr *os.File) {
 	if width, height, ok := terminalSize(stdout, os.Getenv); ok {
 		p.width, p.height = width, height
@@ -22,8 +22,8 @@ func (p *page) terminal(stdout, stderr *os.File) {
 	p.stdout, p.stderr = visible.NewWriter(stdout, false), visible.NewWriter(stderr, p.progress)
 }
 
-// wantsColor decides whether tables are coloured. What is said on the command line
-// counts most, then what the environment forbids, what it forces, and what the output is.
+// wantsColor decides whether tables are coloured. The command line counts most, then what the
+// environment forbids, then what it forces, then whether the output is a terminal.
 func wantsColor(flag string, terminal bool, env func(string) string) bool {
 	force := env("CLICOLOR_FORCE")
 	switch {
@@ -37,9 +37,8 @@ func wantsColor(flag string, terminal bool, env func(string) string) bool {
 	return terminal && env("TERM") != "dumb" && env("CLICOLOR") != "0"
 }
 
-// terminalSize is the size of a terminal: what COLUMNS and LINES say, else what the
-// terminal does, and where that does not know, the usual. ok is false where f is no
-// terminal.
+// terminalSize returns the size of a terminal: that of COLUMNS and LINES, else the terminal's
+// own, and if that is not known, the usual one. ok is false if f is no terminal.
 func terminalSize(f *os.File, env func(string) string) (width, height int, ok bool) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
@@ -49,8 +48,8 @@ func terminalSize(f *os.File, env func(string) string) (width, height int, ok bo
 	return width, height, true
 }
 
-// sizeOfScreen is the size of a terminal that says its own, zero where it does not
-// know.
+// sizeOfScreen returns the size of a terminal that reports its own as columns and lines, 0 if it
+// does not know.
 func sizeOfScreen(columns, lines int, env func(string) string) (width, height int) {
 	asked := func(name string, own, usual int) int {
 		if n, err := strconv.Atoi(env(name)); err == nil && n > 0 && n <= 1<<15 {
