@@ -186,7 +186,7 @@ func (a *app) copied(r *rewrite.Report) string {
 	return text
 }
 
-// missing warns of what a copy lacks, and then returns errNo.
+// missing warns of what a copy lacks, and returns errNo if it lacks anything.
 func (a *app) missing(r *rewrite.Report) error {
 	told := make(map[string]bool)
 	for _, in := range a.archive.Archives() {

@@ -16,8 +16,8 @@ import (
 	"tachograph/sample"
 )
 
-// hottest prints functions. Those in which most samples were themselves come first, not in a
-// function that they called.
+// hottest prints functions. Those in which most samples were, not counting the functions that
+// they called, come first.
 func (a *app) hottest(f *stackFlags, list []*stacks.Profile) error {
 	machine := func(name string) out.Column { return out.Column{Name: name, Only: out.InMachine} }
 	table := func(name string) out.Column { return out.Column{Name: name, Only: out.InTables, Right: true} }

@@ -85,7 +85,7 @@ or as one table after the other. It begins with the last reading.`,
 	return cmd
 }
 
-// choice checks that what was given is one of the choices.
+// choice checks that a flag's value is one of the choices.
 func choice[T ~string](flag string, given T, all []T) error {
 	var names []string
 	for _, c := range all {
@@ -97,7 +97,7 @@ func choice[T ~string](flag string, given T, all []T) error {
 	return fmt.Errorf("--%s %s: use %s%s", flag, given, strings.Join(names, ", "), query.Suggest(string(given), names))
 }
 
-// checkTop refuses what nothing can be ranked by.
+// checkTop refuses quantities and groups that top does not have.
 func checkTop(by query.By, group query.Grouping) error {
 	if err := choice("by", by, query.Bys); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 	return rows.Close()
 }
 
-// topTable is a ranking with what it is over.
+// topTable prints a ranking below the window that it covers.
 func (a *app) topTable(r *query.Ranking, by query.By, group query.Grouping) error {
 	if len(r.Consumers) == 0 {
 		a.complain(fmt.Sprintf("no process used any %s between %s and %s", by, a.show(r.From), a.show(r.To)))
@@ -137,7 +137,7 @@ func (a *app) topTable(r *query.Ranking, by query.By, group query.Grouping) erro
 	return a.topOf(r, by, group)
 }
 
-// topOf is a ranking as a table.
+// topOf prints a ranking as a table.
 func (a *app) topOf(r *query.Ranking, by query.By, group query.Grouping) error {
 	first := out.Column{Name: "pid", Right: true}
 	if group != query.PerProcess {
@@ -180,7 +180,7 @@ func (a *app) topOf(r *query.Ranking, by query.By, group query.Grouping) error {
 	return rows.Close()
 }
 
-// ranked are the columns that rankings are by.
+// ranked names the column for each quantity that processes are ranked by.
 var ranked = map[query.By]string{
 	query.ByCPU: "cpu", query.ByMemory: "memory", query.ByRead: "read", query.ByWrite: "written", query.ByEnergy: "energy",
 	query.ByWakeups: "wakeups", query.ByFaults: "faults", query.ByRuns: "runs",
@@ -207,8 +207,7 @@ func count(x float64) string {
 	return human.Count(x)
 }
 
-// topFields are the fields of a consumer; those it shares with a process are
-// called the same.
+// topFields are the fields of a consumer. Those that a process has, too, have the same names.
 var topFields = []struct {
 	name string
 	of   func(*query.Consumer, *query.Ranking) out.Cell
@@ -252,7 +251,7 @@ var topFields = []struct {
 	{"to", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.At(c.To) }},
 }
 
-// topRows begins rows of consumers for programs.
+// topRows begins rows about consumers, for programs.
 func (a *app) topRows(live bool) (out.Writer, error) {
 	columns := []out.Column{{Name: "time"}, {Name: "sample_window_ms"}}
 	for _, f := range topFields {

@@ -6,11 +6,11 @@ import (
 	"tachograph/store/query"
 )
 
-// clocks are continuous clocks by class. Those of a tick and of what was read in it
-// differ: groups are read one after the other.
+// clocks are continuous clocks by class. The clock of a tick differs from those of the groups
+// read for it, because groups are read one after the other.
 type clocks [metric.NumClasses]int64
 
-// upTo is an archive without the ticks and events that the follower delivers.
+// upTo returns an archive without the ticks and events that the follower delivers.
 func (f *following) upTo(a query.Archive) query.Archive {
 	mark := &store.Mark{Archive: f.begin.Archive, Churn: f.begin.Churn, Events: f.begin.Events}
 	for class := range mark.Read {

@@ -53,7 +53,7 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 	return r, targets, a.shape(&r, f, mode)
 }
 
-// shape says of a request how its answer is to be.
+// shape sets the request's instances, step, mode and notes from the flags.
 func (a *app) shape(r *query.Request, f *seriesFlags, mode query.Mode) (err error) {
 	if r.Instance, r.Sought, err = query.InstanceFilter(f.instances); err != nil {
 		return err
@@ -78,8 +78,8 @@ func (a *app) shape(r *query.Request, f *seriesFlags, mode query.Mode) (err erro
 	return nil
 }
 
-// definitions reads the files of derived metrics: those that were named, or
-// the user's own if there is one.
+// definitions reads the files of derived metrics: those that were named, or else the user's own
+// if there is one.
 func (s *session) definitions() (*query.Definitions, error) {
 	files := s.derived
 	if len(files) == 0 {
@@ -111,7 +111,7 @@ func (p *page) note(n query.Note) {
 	p.stderr.Printf("%s  %s: %s\n", p.in(n.Wall).Format(time.RFC3339Nano), name, n.Text)
 }
 
-// converter turns values of one unit into the unit that was asked for.
+// A converter turns values of one unit into the unit of --units.
 type converter struct {
 	text  string
 	units metric.Units
@@ -128,8 +128,8 @@ func newConverter(text string) (*converter, error) {
 	return &converter{text, u}, nil
 }
 
-// factor is what values in u must be multiplied with. Plain says that they are
-// a metric's own, which without units are no share of anything.
+// factor returns what to multiply values in u by. plain is set if they are a metric's own
+// values, which without units are no share of anything.
 func (c *converter) factor(name string, u metric.Units, plain bool) (float64, error) {
 	f, err := u.Factor(c.units)
 	if plain && u == metric.NoUnits && c.units == metric.Percent {
@@ -145,8 +145,7 @@ func (c *converter) factor(name string, u metric.Units, plain bool) (float64, er
 	return f, nil
 }
 
-// apply converts a cell; the table then shows the number with the unit as it
-// was written.
+// apply converts a cell. The table then shows the number with the unit as the user wrote it.
 func (c *converter) apply(cell *out.Cell, factor float64) {
 	switch cell.Kind {
 	case out.Int:
@@ -253,8 +252,8 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 	return nil
 }
 
-// rows prints the values of a series; cells hold what its rows have in common, and
-// doubt, if there is any, says which are not to be trusted.
+// rows prints the values of a series. cells hold what its rows have in common. doubt, if not
+// nil, gives the reason to distrust the value at a time.
 func (conv *converter) rows(w out.Writer, cells []out.Cell, s *query.Series, factor float64, doubt func(int64) metric.Reason) error {
 	cells[3] = out.Str("")
 	if s.Instance != nil {
@@ -311,8 +310,8 @@ func (s *session) nothing(targets []query.Target, f *seriesFlags, r query.Reques
 		what, before, s.show(from), s.show(to), names[0])
 }
 
-// lastBefore says how a metric stood when a window began in which it was not read; nothing
-// where that is not one value.
+// lastBefore describes the last value of a metric before the window, for a metric that was not
+// read in the window. It returns "" if that is not a single value.
 func (s *session) lastBefore(r query.Request, d *metric.Desc) string {
 	from, _, _ := query.Covered(s.archive, query.Window{Hosts: r.Hosts})
 	q := query.Request{Window: r.Window, Metrics: []string{d.Name}, Instance: r.Instance, Sought: r.Sought, Mode: query.Raw, Before: true}

@@ -28,7 +28,7 @@ The archive that a recorder is writing can be verified at any time.`,
 	}
 }
 
-// sources are the paths a command without a window works on.
+// sources returns the paths for a command without a window.
 func (s *session) sources(args []string) ([]string, error) {
 	paths := append(append([]string{}, s.archives...), args...)
 	if len(paths) > 0 {
@@ -84,7 +84,7 @@ func (a *app) verify(args []string) error {
 	return nil
 }
 
-// findings writes findings for machines.
+// findings writes findings for programs.
 func (p *page) findings(f out.Format, found []mend.Finding) error {
 	columns := []out.Column{{Name: "path"}, {Name: "where"}, {Name: "what"}, {Name: "from"}, {Name: "to"}}
 	w := out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Spreadsheet: p.spreadsheet})
@@ -103,7 +103,7 @@ func (p *page) findings(f out.Format, found []mend.Finding) error {
 	return w.Close()
 }
 
-// bar shows progress on a terminal.
+// A bar shows progress on a terminal.
 type bar struct {
 	page  *page
 	what  string
@@ -112,7 +112,7 @@ type bar struct {
 
 func (p *page) newBar(what string) *bar { return &bar{page: p, what: what, shown: -1} }
 
-// show draws the bar when it has moved by a percent.
+// show draws the bar if it has moved by a percent.
 func (b *bar) show(done, total int64) {
 	if !b.page.progress || total == 0 {
 		return
@@ -133,7 +133,7 @@ func (b *bar) show(done, total int64) {
 	b.page.stderr.Printf(visible.EraseLine+"%s [%s] %3d%%", b.what, line, percent)
 }
 
-// clear takes the bar away.
+// clear erases the bar.
 func (b *bar) clear() {
 	if b.shown >= 0 {
 		fmt.Fprint(b.page.stderr, visible.EraseLine)

@@ -76,9 +76,8 @@ The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
 	return cmd
 }
 
-// betweenArchives reports whether a window was refused because no archive overlaps
-// it, although there are some before and after: then it can be told what the
-// machine did.
+// betweenArchives reports whether a window was refused because no archive overlaps it, although
+// there are some before and after. These then show what the machine did.
 func (a *app) betweenArchives(w query.Window, err error) bool {
 	var outside *ask.Error
 	if !errors.As(err, &outside) || outside.Kind != ask.Outside || w.To == 0 {
@@ -88,11 +87,12 @@ func (a *app) betweenArchives(w query.Window, err error) bool {
 	return w.From > from && w.To < to
 }
 
-// errUntold ends a command whose answer, already printed, is that it cannot be told.
+// errUntold ends a command that has already printed its answer: that the recording cannot answer
+// the question.
 var errUntold = errors.New("it cannot be told")
 
-// why answers for each host; found says that something was out of the ordinary, untold
-// that of some host it cannot be told.
+// why answers for each host. found is set if something was out of the ordinary, untold if the
+// recording cannot answer the question for some host.
 func (a *app) why(w query.Window, at int64) (found, untold bool, err error) {
 	defs, err := a.definitions()
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *app) why(w query.Window, at int64) (found, untold bool, err error) {
 	return found, untold, nil
 }
 
-// claimsCell is the numbers that a sentence rests on.
+// claimsCell holds the numbers that a sentence rests on.
 func claimsCell(list []why.Claim) out.Cell {
 	type claim struct {
 		Metric   string    `json:"metric"`
@@ -161,7 +161,7 @@ func claimsCell(list []why.Claim) out.Cell {
 	return out.Cell{Kind: out.Detail, Raw: text}
 }
 
-// instantCell is an instant that may not be known.
+// instantCell holds an instant that may be unknown, which is 0.
 func instantCell(wall int64) out.Cell {
 	if wall == 0 {
 		return out.Cell{}
@@ -195,8 +195,8 @@ func (a *app) whyPage(w *why.Answer) {
 	}
 }
 
-// moreCommand is a command as words for a shell, of the same archives. Where
-// people read it times and paths are as short as they are understood here and now.
+// moreCommand returns a command on the same archives, as words for a shell. short is for people:
+// times and paths are then as short as replay understands them here and now.
 func (a *app) moreCommand(host string, args []string, short bool) string {
 	words := []string{"replay"}
 	for _, word := range args {
@@ -227,8 +227,7 @@ func (a *app) moreCommand(host string, args []string, short bool) string {
 	return strings.Join(words, " ")
 }
 
-// shortTime writes an absolute time as the time of day, where that is understood
-// to be the same.
+// shortTime writes an absolute time as the time of day, if that means the same instant now.
 func (a *app) shortTime(word string) string {
 	at, err := time.Parse(time.RFC3339, word)
 	if err != nil {

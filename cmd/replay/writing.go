@@ -14,9 +14,9 @@ import (
 	"tachograph/store/layout"
 )
 
-// beingWritten reports whether a recorder writes to an archive now: a live
-// archive stays behind, as it is, when the recorder is stopped, killed or its
-// directory is copied.
+// beingWritten reports whether a recorder writes to an archive now. A live archive alone does
+// not show that: it stays as it is when the recorder is stopped or killed, or its directory is
+// copied.
 func (s *session) beingWritten(info *store.ArchiveInfo) bool {
 	if !info.Live {
 		return false
@@ -31,7 +31,7 @@ func (s *session) beingWritten(info *store.ArchiveInfo) bool {
 	case errors.Is(err, fs.ErrNotExist):
 		return false
 	}
-	// Where one may not look at the lock, a tick of lately tells.
+	// If the lock may not be opened, a recent tick shows that the archive is being written.
 	shortest := metric.Once
 	for _, every := range info.Intervals {
 		if every > 0 {
@@ -46,8 +46,8 @@ func (s *session) beingWritten(info *store.ArchiveInfo) bool {
 	return age < recent && age > -recent
 }
 
-// isCopy reports whether the archive at path is a copy of one that a recorder was writing: in
-// the directory of a recorder is its lock, also when it was killed.
+// isCopy reports whether the archive at path is a copy of one that a recorder was writing. The
+// directory of a recorder holds its lock, even after the recorder was killed.
 func isCopy(path string) bool {
 	if !layout.IsLiveName(path) {
 		return false

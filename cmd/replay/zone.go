@@ -11,7 +11,7 @@ import (
 	"tachograph/store/query"
 )
 
-// clock shows times, and knows the zone for it.
+// A clock shows times in the zone that zone returns.
 type clock struct {
 	now func() time.Time
 
@@ -20,12 +20,12 @@ type clock struct {
 	tz  string
 
 	location *time.Location        // see zone; nil until it is known
-	recorded func() *time.Location // that of the archives; nil if none is open
+	recorded func() *time.Location // returns the archives' zone; nil if none is open
 }
 
-// zone is the one that times are read and shown in: that of --tz or --utc, else
-// that of the machine that was recorded, because what people remember of an
-// incident is what its clock showed. Machines in several zones share UTC.
+// zone returns the zone in which times are read and shown: that of --tz or --utc, else that of
+// the recorded machine, because people remember of an incident what its clock showed. Machines
+// in several zones share UTC.
 func (c *clock) zone() *time.Location {
 	switch {
 	case c.location != nil:
@@ -41,14 +41,14 @@ func (c *clock) zone() *time.Location {
 	return c.location
 }
 
-// in is an instant in the zone.
+// in returns an instant in the zone.
 func (c *clock) in(wall int64) time.Time { return time.Unix(0, wall).In(c.zone()) }
 
 func (c *clock) show(wall int64) string {
 	return c.in(wall).Format("2006-01-02 15:04:05 MST")
 }
 
-// recordedZone is the zone of the newest archives of the hosts in question.
+// recordedZone returns the zone of the newest archives of the hosts in question.
 func (s *session) recordedZone() *time.Location {
 	newest := make(map[string]string)
 	for _, info := range s.archive.Archives() {
@@ -73,7 +73,7 @@ func (s *session) recordedZone() *time.Location {
 	return zone
 }
 
-// checkZone refuses what is no zone before anything is read.
+// checkZone refuses an invalid zone before anything is read.
 func (c *clock) checkZone() error {
 	if c.tz == "" {
 		return nil
@@ -87,7 +87,7 @@ func (c *clock) checkZone() error {
 	return nil
 }
 
-// parseZone reads the name of a zone, as archives and people write it.
+// parseZone parses the name of a zone, as archives and people write it.
 func parseZone(name string) (*time.Location, error) {
 	switch {
 	case strings.EqualFold(name, "local"):
@@ -107,7 +107,7 @@ func parseZone(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("there is no such zone (write Europe/Berlin, UTC, local or +02:00)")
 }
 
-// reference is what times on the command line are relative to.
+// reference returns what times on the command line are relative to.
 func (s *session) reference() when.Reference {
 	ref := when.Reference{Now: s.now(), Zone: s.zone(), Last: s.lastEvent}
 	if from, to, _ := query.Covered(s.archive, query.Window{Hosts: s.used.Hosts}); to != 0 {
@@ -116,7 +116,7 @@ func (s *session) reference() when.Reference {
 	return ref
 }
 
-// lastEvent is when something of a kind happened last.
+// lastEvent returns when the last event of a kind happened.
 func (s *session) lastEvent(kind string) time.Time {
 	var last int64
 	for e := range s.archive.Events(0, 0, metric.EventKind(kind)) {
