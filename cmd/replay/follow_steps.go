@@ -114,7 +114,7 @@ func (s *liveSteps) before() error {
 // wall, that is the next step.
 func (s *liveSteps) start(t *liveTarget, wall int64) { _, t.next = s.request.StepAt(wall + 1) }
 
-// steps prints the target's steps from the time from on whose ends wants accepts.
+// steps prints those steps of the target, beginning at from, whose ends wants accepts.
 func (s *liveSteps) steps(a query.Archive, t *liveTarget, from int64, wants func(wall int64) bool) error {
 	r := s.request
 	r.From, r.To, r.Origin = from, s.limit, from

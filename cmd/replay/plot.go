@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	plotWidth = 72 // letters, where the output is no terminal
+	plotWidth = 72 // columns, where the output is no terminal
 	plotMost  = 12 // charts
 )
 
@@ -73,7 +73,7 @@ type drawn struct {
 	values               []float64
 }
 
-// title is what the series is called, with its host where there are several.
+// title is the name of the series, with its host if there are several.
 func (d *drawn) title(host bool) string {
 	title := d.name
 	if d.instance != "" {
@@ -93,7 +93,7 @@ func (a *app) plot(f *seriesFlags, args []string, height int) error {
 	}
 	shown := list[:min(len(list), plotMost)]
 	charts := make([]chart.Chart, len(shown))
-	margin := 0 // One for all, so that times stand below each other.
+	margin := 0 // One for all charts, so that their times line up.
 	for i, d := range shown {
 		low, high := chart.Scale(d.values)
 		charts[i] = chart.Chart{Values: d.values, Height: height, From: from, To: to, Axis: chart.Values(low, high, d.units, d.rate, chart.Spaces(height))}
@@ -116,8 +116,8 @@ func (a *app) plot(f *seriesFlags, args []string, height int) error {
 	return nil
 }
 
-// gather computes the series that arguments name, each at so many points over the
-// window that archives cover, and says which are not to be trusted.
+// gather computes the series that the arguments name, in so many points over the window that the
+// archives cover, and prints which of the series are distrusted.
 func (a *app) gather(f *seriesFlags, args []string, points int) (list []*drawn, from, to int64, err error) {
 	r, targets, err := a.request(f, args, query.Shown)
 	if err != nil {
@@ -173,11 +173,11 @@ func (a *app) gather(f *seriesFlags, args []string, points int) (list []*drawn, 
 	return list, from, to, nil
 }
 
-// timeRoom is how many letters there are for each time on the axis.
+// timeRoom is the number of columns for each time on the axis.
 const timeRoom = 10
 
-// join fills the dots between samples that are farther apart than dots, so
-// that a slow series is a line; a gap stays a gap.
+// join fills the empty points between the samples of a slow series, so that it becomes a line; a
+// gap stays a gap.
 func (d *drawn) join() {
 	distance := 0
 	last := -1

@@ -18,7 +18,7 @@ import (
 	"tachograph/store/query"
 )
 
-// pictureFlags say what picture is wanted.
+// pictureFlags describe the picture.
 type pictureFlags struct {
 	path, size    string
 	png, dark     bool
@@ -33,7 +33,7 @@ func (f *pictureFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.dark, "dark", false, "on a dark ground")
 }
 
-// check refuses what makes no picture before anything is read.
+// check refuses invalid flags before anything is read.
 func (f *pictureFlags) check(cmd *cobra.Command) error {
 	fl := cmd.Flags()
 	if f.path == "" {
@@ -116,8 +116,8 @@ func (a *app) plotPicture(cmd *cobra.Command, f *seriesFlags, args []string, fil
 	return nil
 }
 
-// panels puts series of one metric into one panel, those with the largest values if
-// they are too many.
+// panels puts the series of one metric into one panel. If they are too many, it takes those with
+// the largest values.
 func (a *app) panels(list []*drawn) []picture.Panel {
 	var panels []picture.Panel
 	var names []string
@@ -158,7 +158,7 @@ func (a *app) panels(list []*drawn) []picture.Panel {
 	return panels
 }
 
-// sum is what the values of a series come to.
+// sum adds up the values of a series.
 func (d *drawn) sum() float64 {
 	total := 0.0
 	for _, v := range d.values {
@@ -169,7 +169,7 @@ func (d *drawn) sum() float64 {
 	return total
 }
 
-// bandTexts are what breaks are called in a picture.
+// bandTexts are the names of breaks in a picture.
 var bandTexts = map[metric.EventKind]string{metric.EventSleep: "asleep", metric.EventWake: "asleep", metric.EventShutdown: "off", metric.EventPanic: "panic", metric.EventBoot: "off"}
 
 // pictureEvents marks what happened to a host, and when it was not recorded.
@@ -192,7 +192,7 @@ func (a *app) pictureEvents(p *picture.Picture, h metric.Host, w query.Window) {
 	}
 }
 
-// unmarked are events that bands show, or that are the recorder's own affairs.
+// unmarked are events without a mark: bands show them, or they are the recorder's own affairs.
 var unmarked = map[metric.EventKind]bool{
 	metric.EventSleep: true, metric.EventWake: true, metric.EventGap: true, metric.EventRotate: true, metric.EventShip: true,
 	metric.EventRemoved: true, metric.EventBudget: true, metric.EventConfig: true, metric.EventOverrun: true,

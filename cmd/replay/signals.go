@@ -41,7 +41,8 @@ func (a *app) untilEnded() (ctx context.Context, stop func()) {
 	return ctx, func() { signal.Stop(signals); cancel() }
 }
 
-// unread waits until a pipe has no reader any more. It returns false at once if f is not a pipe.
+// unread waits until a pipe or socket has no reader any more. It returns false at once if f is
+// neither.
 func unread(f *os.File) bool {
 	st, err := f.Stat()
 	if err != nil || st.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {

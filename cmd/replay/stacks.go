@@ -101,7 +101,7 @@ stack, outermost function first.`,
 	return cmd
 }
 
-// check refuses flags that make no question, before anything is read.
+// check refuses invalid flags before anything is read.
 func (f *stackFlags) check(a *app) error {
 	if err := choice("by", stacks.By(f.by), stacks.Bys); err != nil {
 		return err

@@ -70,7 +70,8 @@ func (a *app) summary(w query.Window) error {
 	return rows.Close()
 }
 
-// onlyOneHost shows a column of the host's name where the table has no leading column for it.
+// onlyOneHost says where to show a column of the host's name: only where the table has no
+// leading column for it.
 func (s *session) onlyOneHost() out.Only {
 	if s.manyHosts() {
 		return out.Nowhere
