@@ -27,7 +27,7 @@ func (a *app) samplings(p *stacks.Profile) []*store.Event {
 	return list
 }
 
-// tellSamplings prints when, how and why stacks were sampled, and which samples were missed.
+// tellSamplings prints when, how and why stacks were sampled, and what was missed.
 func (a *app) tellSamplings(p *stacks.Profile) {
 	const most = 3
 	list := a.samplings(p)
