@@ -330,7 +330,7 @@ func usedFields(list []*query.Process) []shown {
 	return out
 }
 
-// deepest is how many bytes the indentation of a tree may take.
+// deepest is how many bytes the lines that draw a tree may take in a row.
 const deepest = 256
 
 // treeOrder puts children below their parents, keeping the order among
@@ -387,7 +387,7 @@ func treeOrder(list []*query.Process) ([]*query.Process, map[*query.Process]stri
 	return order, prefix
 }
 
-// niceStep returns a round step that makes at most about so many rows of a span.
+// niceStep returns a round step that divides a span into at most about so many rows.
 func niceStep(span int64, rows int64) int64 {
 	for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
