@@ -9,30 +9,30 @@ import (
 	"tachograph/sample/metric"
 )
 
-// app is the program: what is looked at, and what is known of it so far. All of it
+// app is the program: what it shows, and what it knows of the recording so far. All of it
 // belongs to the goroutine that draws.
 type app struct {
 	Options
 	Zone   *time.Location
 	c      *canvas
 	w      *worker
-	engine Engine // nil until there is something to ask
+	engine Engine // nil until the recording is open
 
 	host          metric.Host
-	first, last   int64 // what was recorded
+	first, last   int64 // the span of the recording
 	end           int64 // the last sample
 	lanes         []moment.Lane
-	at            int64 // the instant looked at
-	whole         bool  // all of it is on the timeline
-	from, to      int64 // of the timeline
+	at            int64 // the instant under the cursor
+	whole         bool  // the timeline shows the whole recording
+	from, to      int64 // the ends of the timeline
 	lane          int   // the chosen one
 	page          page
 	back, ahead   []place
 	stepBase      int64 // where pending steps begin
 	stepN         int   // how many are pending
-	moves         int   // counts moves: an answer for one before is too late
-	wills         int   // counts those that somebody wanted
-	serial        int   // counts what has been added to the recording
+	moves         int   // counts moves: an answer to a question from before a move is too late
+	wills         int   // counts the moves that the user made
+	serial        int   // counts the additions to the recording
 	arrangement         // of processes
 	table         arranged
 	lists         [pages]list
@@ -50,32 +50,32 @@ type app struct {
 	lastClick     click
 	pressed       bool // a button of the mouse
 	typed         map[*question][]string
-	again         bool      // more was recorded while what there was before was read
-	longBegan     time.Time // when the last question that takes long was asked
+	again         bool      // more was recorded while a refresh was running
+	longBegan     time.Time // when the last long question was asked
 	spin          int
 	shownMoment   *moment.Moment
-	momentWhen    int64 // the instant that shownMoment is of
+	momentWhen    int64 // the instant of shownMoment
 	shownTimeline *moment.Timeline
 	pinned        map[string]moment.Track
 	asked         wanted
 	askedTimeline timelineWanted
-	better        timelineWanted // the timeline that is shown, if it can get better
+	better        timelineWanted // the shown timeline, if a better one can be had
 	askedPins     timelineWanted
-	waited        time.Duration // how long there has been something to wait for, about
+	waited        time.Duration // about how long there has been something to wait for
 	needsSync     bool
 	width, height int
 	timelineRect  rect
-	tableRows     int // lines that the list of this page has
+	tableRows     int // lines of this page's list
 }
 
-// place is where one was.
+// place is a position and a page that the user can go back to.
 type place struct {
 	at, from, to int64
 	whole        bool
 	page         page
 }
 
-// wanted says which moment is to be shown.
+// wanted says which moment to show.
 type wanted struct {
 	at            int64
 	stepN, serial int
@@ -97,7 +97,7 @@ func newApp(opt Options, c *canvas) *app {
 	return a
 }
 
-// open has the recording opened, which may have to be waited for.
+// open asks the worker to open the recording, which may mean waiting for one.
 func (a *app) open() {
 	a.w.ask(askRefresh, "", func(ctx context.Context) func() {
 		o, err := a.Open(ctx)
@@ -135,13 +135,13 @@ func (a *app) open() {
 	})
 }
 
-// clamp is the nearest instant that was recorded.
+// clamp returns the recorded instant that is nearest to at.
 func (a *app) clamp(at int64) int64 { return min(max(at, a.first), a.last) }
 
-// fit puts all that was recorded on the timeline.
+// fit shows the whole recording on the timeline.
 func (a *app) fit() { a.whole, a.from, a.to = true, a.first, max(a.last, a.first+1) }
 
-// want asks for what the screen needs and does not have.
+// want asks for what the screen needs and does not have yet.
 func (a *app) want() {
 	if a.engine == nil {
 		return
@@ -165,7 +165,7 @@ func (a *app) want() {
 	}
 }
 
-// wantMoment asks for the moment looked at, or that so many steps from it.
+// wantMoment asks for the moment at the cursor, or for the one that the pending steps lead to.
 func (a *app) wantMoment() {
 	e, at, base, n, moves := a.engine, a.at, a.stepBase, a.stepN, a.moves
 	a.w.ask(askMoment, "reading", func(context.Context) func() {
@@ -196,8 +196,8 @@ func (a *app) wantMoment() {
 	})
 }
 
-// wantTimeline asks for the courses of all lanes and, once they are shown, for what
-// could not be read at once.
+// wantTimeline asks for the courses of all lanes and, once they are shown, for those that could
+// not be read at once.
 func (a *app) wantTimeline(k kind) {
 	e, want := a.engine, a.askedTimeline
 	a.w.ask(k, "drawing the timeline", func(context.Context) func() {
@@ -240,11 +240,11 @@ func (a *app) show(at int64) {
 	a.to = a.from + span
 }
 
-// tell says something until the next key.
+// tell shows a message until the next key.
 func (a *app) tell(text string, bad bool) { a.said, a.saidBad = text, bad }
 
-// long asks a question that takes long: it is answered aside, can be given up, and the
-// engine is told when it is.
+// long asks a question that takes long. It is answered in the background and can be cancelled,
+// and the engine gets its context.
 func (a *app) long(k kind, what string, run func(context.Context) func()) {
 	e := a.engine
 	a.longBegan = a.Now()
@@ -255,7 +255,7 @@ func (a *app) long(k kind, what string, run func(context.Context) func()) {
 	})
 }
 
-// giveUp takes back all questions that take long.
+// giveUp cancels all long questions.
 func (a *app) giveUp() {
 	for k := range kinds {
 		if k.long() {
@@ -264,8 +264,9 @@ func (a *app) giveUp() {
 	}
 }
 
-// busy is what one waits for, once that takes long; "" for nothing, or nothing that
-// anybody has asked for. Of what shows nothing else at once it is told soon.
+// busy returns what the user is waiting for, once that takes long; "" if it is nothing, or
+// nothing that the user asked for. It returns sooner what would otherwise show no reaction on
+// the screen.
 func (a *app) busy() string {
 	what, is := a.w.busy()
 	unseen := a.w.askingLong() || a.stepN != 0
@@ -275,13 +276,13 @@ func (a *app) busy() string {
 	return what
 }
 
-// extent is what there is of a recording.
+// extent is what a recording covers.
 type extent struct {
 	first, last, end int64
 	lanes            []moment.Lane
 }
 
-// lookAround is called where the engine is used.
+// lookAround reads the extent of a recording. Call it where the engine is used.
 func lookAround(e Engine) extent {
 	x := extent{lanes: e.Lanes()}
 	x.first, x.last = e.Span()
@@ -291,7 +292,7 @@ func lookAround(e Engine) extent {
 
 func (a *app) around(x extent) { a.first, a.last, a.end, a.lanes = x.first, x.last, x.end, x.lanes }
 
-// refreshed takes in that the recording has grown.
+// refreshed takes in the extent of a recording that has grown.
 func (a *app) refreshed(x extent) {
 	a.around(x)
 	a.serial++

@@ -15,20 +15,20 @@ type tick struct {
 
 const day = 24 * time.Hour
 
-// labelWidths are how wide labels of ticks are, the narrowest first: hours or days,
-// months, seconds, parts of seconds.
+// labelWidths are the widths of labels of ticks, the narrowest first: hours or days, months,
+// seconds, parts of seconds.
 var labelWidths = []int{len("15:04"), len("2006-01"), len("15:04:05"), len("15:04:05.000")}
 
-// ticks are the round times of charts between two instants, so far apart that what is
-// written at them stays apart on so many columns. In the one line that there is for
-// it, the day stands at midnight.
+// ticks returns round times between two instants, as charts use them, far enough apart that
+// their labels do not touch on that many columns. As there is only one line of labels, the label
+// at midnight is the day.
 func ticks(from, to int64, columns int, zone *time.Location) []tick {
 	if to <= from || columns <= 0 {
 		return nil
 	}
 	var list []chart.TimeTick
 	for _, width := range labelWidths {
-		// What is written takes its own width, a line before it and two columns between.
+		// A label takes its own width, a line in front of it and two columns in between.
 		list = chart.Times(from, to, zone, max(columns/(width+3), 1))
 		if len(list) > 0 && len(list[0].Label) <= width {
 			break

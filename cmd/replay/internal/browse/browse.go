@@ -16,8 +16,8 @@ import (
 	"tachograph/store/query"
 )
 
-// An Engine answers what is asked about one host's recording: a *moment.Recording.
-// It is used by one goroutine at a time.
+// An Engine answers questions about one host's recording: a *moment.Recording. Only one
+// goroutine uses it at a time.
 type Engine interface {
 	Host() metric.Host
 	Span() (from, to int64)
@@ -32,53 +32,52 @@ type Engine interface {
 	Course(key string, from, to int64, columns int) (*moment.Track, error)
 	Diff(a, b int64) ([]*query.Change, error)
 	Stacks(at int64) (*stacks.Profile, error)
-	// Until has what is asked end soon after a context does, with its error. It can be
-	// asked again, and then is what it would have been.
+	// Until cancels the current question with ctx, which is then its error. Asking the question
+	// again gives the full answer.
 	Until(context.Context)
-	// Progress is how much has been seen for what is being asked, from 0 to 1, where that
-	// can be told. Alone of all it may be called while another question is answered.
+	// Progress returns how much of the current question's data has been read, from 0 to 1, where
+	// that is known. It is the only method that may be called while another one runs.
 	Progress() float64
 }
 
-// Options say what is looked at, and how.
+// Options say what to show, and how.
 type Options struct {
-	// Open opens what is looked at, as soon as there is something recorded, and is told
-	// when nobody waits for it any more. It, Refresh and Parse are called where the
-	// engine is used.
+	// Open opens the recording as soon as something has been recorded. Its context ends when the
+	// result is no longer needed. Open, Refresh and Parse are called where the engine is used.
 	Open func(context.Context) (Opened, error)
-	// Changed tells that something was recorded since Refresh was called last; nil
-	// where nothing can be. Refresh makes the engine see it.
+	// Changed signals that something was recorded since the last call of Refresh; nil if nothing
+	// can be. Refresh makes the engine see it.
 	Changed <-chan struct{}
 	Refresh func() error
-	// Parse reads an instant that somebody typed, relative to the one looked at.
+	// Parse reads an instant that the user typed, relative to the one at the cursor.
 	Parse func(text string, at int64) (int64, error)
-	// Sentence says a difference between two moments in words.
+	// Sentence describes a difference between two moments in words.
 	Sentence func(*query.Change) string
-	// Command is the command line, for a shell, of a replay command on what is open.
+	// Command returns a replay command on the open recording, as words for a shell.
 	Command func(args ...string) string
-	// Waiting is said while there is nothing to show yet.
+	// Waiting is the text to show while there is no recording yet.
 	Waiting string
 	Now     func() time.Time
-	ASCII   bool // the locale has no other letters
+	ASCII   bool // the locale has only ASCII letters
 	Color   bool
 }
 
-// Opened is what was opened.
+// Opened is an open recording and what to show of it first.
 type Opened struct {
 	Engine Engine
-	// Zone is that in which times are read and shown.
+	// Zone is the time zone in which times are read and shown.
 	Zone *time.Location
-	// At is the instant that is looked at first; 0: the end.
+	// At is the instant to show first; 0: the end.
 	At int64
-	// From and To are the stretch that is on the timeline first; 0: the ends.
+	// From and To are the ends of the first timeline; 0: the ends of the recording.
 	From, To int64
-	// Note is said at first.
+	// Note is the first message.
 	Note string
 }
 
-// Answer is what the program ended with.
+// Answer is the state that the program ended in.
 type Answer struct {
-	// At is the moment looked at last, 0 if there was none.
+	// At is the last instant at the cursor, 0 if there was none.
 	At int64
 	// Busy says that a question is still being answered: the archives are in use.
 	Busy bool

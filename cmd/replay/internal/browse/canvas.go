@@ -16,21 +16,21 @@ type rect struct{ x, y, w, h int }
 // has reports whether a cell lies in r.
 func (r rect) has(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
 
-// top parts the first n lines of r from the rest.
+// top splits r into its first n lines and the rest.
 func (r rect) top(n int) (above, below rect) {
 	n = min(max(n, 0), r.h)
 	return rect{r.x, r.y, r.w, n}, rect{r.x, r.y + n, r.w, r.h - n}
 }
 
-// A canvas is where everything is drawn: whatever text comes, from whomever,
-// it is harmless, in letters that the terminal has, and stays in its columns.
+// A canvas is what everything is drawn on. It makes any text harmless, whoever wrote it, uses
+// only letters that the terminal has, and keeps the text within its columns.
 type canvas struct {
 	tcell.Screen
 	ascii bool
 	theme theme
 }
 
-// text draws s in at most width columns and tells how many it took.
+// text draws s in at most width columns and returns how many it took.
 func (c *canvas) text(x, y, width int, s string, st tcell.Style) int {
 	if width <= 0 {
 		return 0
@@ -56,7 +56,7 @@ func (c *canvas) text(x, y, width int, s string, st tcell.Style) int {
 	return at - x
 }
 
-// padded draws s and fills the rest of the width: with before, before it.
+// padded draws s and fills the rest of the width; with before, in front of s.
 func (c *canvas) padded(x, y, width int, s string, before bool, st tcell.Style) {
 	if width <= 0 {
 		return
@@ -78,7 +78,7 @@ type span struct {
 	style tcell.Style
 }
 
-// spans draws parts of a line one behind the other.
+// spans draws parts of a line one after the other.
 func (c *canvas) spans(x, y, width int, list ...span) int {
 	used := 0
 	for _, s := range list {
@@ -96,7 +96,7 @@ func (c *canvas) fill(r rect, st tcell.Style) {
 	}
 }
 
-// restyle changes how cells look without changing what stands in them.
+// restyle changes the style of cells, but not their content.
 func (c *canvas) restyle(r rect, change func(tcell.Style) tcell.Style) {
 	for y := r.y; y < r.y+r.h; y++ {
 		for x := r.x; x < r.x+r.w; {
@@ -107,7 +107,7 @@ func (c *canvas) restyle(r rect, change func(tcell.Style) tcell.Style) {
 	}
 }
 
-// frame draws a window with a title over what was there, and returns its inside.
+// frame draws a window with a title over the screen, and returns its inside.
 func (c *canvas) frame(r rect, title string) rect {
 	c.fill(r, c.theme.plain)
 	st := c.theme.faint
@@ -124,9 +124,8 @@ func (c *canvas) frame(r rect, title string) rect {
 	return rect{r.x + 2, r.y + 1, max(r.w-4, 0), max(r.h-2, 0)}
 }
 
-// theme is how things look. Colours are the terminal's own sixteen, on its own
-// background, so that light and dark ones both show them; each says something
-// that is to be read in the text as well.
+// theme has the styles. Colours are the terminal's own sixteen, on its own background, so that
+// light and dark terminals both show them. The text says everything that a colour says.
 type theme struct {
 	plain, bold, faint, head, chosen, alarm, warn, mark, gone tcell.Style
 }

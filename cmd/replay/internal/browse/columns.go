@@ -11,21 +11,21 @@ import (
 	"tachograph/store/query"
 )
 
-// A column is one of the process table.
+// A column is a column of the process table.
 type column struct {
 	name, title string
 	width       int
-	left        bool // its text begins at the left
-	bytes       bool // its values are sizes, which may be written with units
-	first       bool // sorting by it begins with the least
+	left        bool // its text is aligned to the left
+	bytes       bool // its values are sizes, which the user may write with units
+	first       bool // sorting by it begins with the smallest value
 	example     string
-	rank        int // those with the least stay where there is no room for all
+	rank        int // columns with the lowest ranks stay if there is no room for all
 	text        func(*moment.Process) string
 	key         func(*moment.Process) float64 // nil for text
 }
 
-// processColumns are all that the table can show, in this order; the name stands
-// behind them and takes what room is left.
+// processColumns are all columns of the table, in this order. The name follows them and takes
+// the remaining room.
 var processColumns = []*column{
 	{name: "pid", title: "PID", width: 7, rank: 1, first: true, example: "612",
 		text: func(p *moment.Process) string { return human.Figures(float64(p.PID)) }, key: func(p *moment.Process) float64 { return float64(p.PID) }},
@@ -58,10 +58,10 @@ var processColumns = []*column{
 	{name: "name", title: "NAME", left: true, first: true, text: func(p *moment.Process) string { return p.Name }},
 }
 
-// leastName is how many columns of the terminal names have at least.
+// leastName is the least width of names, in columns of the terminal.
 const leastName = 20
 
-// columnOf is the column called so, nil if there is none.
+// columnOf returns the column with a name, nil if there is none.
 func columnOf(name string) *column {
 	for _, c := range processColumns {
 		if c.name == name {
@@ -71,7 +71,7 @@ func columnOf(name string) *column {
 	return nil
 }
 
-// filled are the columns that hold anything, but for the name.
+// filled returns the columns that have any values, except for the name.
 func filled(list []row) []*column {
 	var have []*column
 	for _, c := range processColumns {
@@ -82,9 +82,8 @@ func filled(list []row) []*column {
 	return have
 }
 
-// fitting are the columns that there is room for, those that matter most first to get
-// it, the one that is sorted by among them. The last is the name, with the room that
-// is left.
+// fitting returns the columns that there is room for, chosen by rank, the column to sort by
+// among them. The last is the name, with the remaining room.
 func fitting(have []*column, width int, sort string) []*column {
 	order := slices.Clone(have)
 	slices.SortStableFunc(order, func(x, y *column) int { return cmp.Compare(rankOf(x, sort), rankOf(y, sort)) })
@@ -113,7 +112,7 @@ func rankOf(c *column, sort string) int {
 	return c.rank
 }
 
-// compare orders two processes by a column: what is not known comes last.
+// compare orders two processes by a column, unknown values last.
 func (c *column) compare(x, y *moment.Process, reverse bool) int {
 	order := 0
 	if c.key == nil {

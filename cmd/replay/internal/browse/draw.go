@@ -14,13 +14,13 @@ import (
 	"tachograph/cmd/replay/internal/moment"
 )
 
-// The least terminal that anything can be seen on.
+// The smallest terminal that can show anything.
 const (
 	leastWidth  = 40
 	leastHeight = 10
 )
 
-// silence is how long nothing is recorded before that is worth a word.
+// silence is how long nothing may be recorded before the screen says so.
 const silence = 15 * time.Second
 
 // draw draws everything.
@@ -56,7 +56,7 @@ func (a *app) draw() {
 	a.drawStatus(status)
 	a.drawBody(body)
 	if o := a.overlay(); o != nil {
-		// What is behind a window is not clicked, but for the timeline.
+		// What is behind a window cannot be clicked, except for the timeline.
 		a.hits = a.hits[:a.timelineHits()]
 		if t, ok := o.(*text); ok && t.whole {
 			_, body = rect{0, 0, a.width, foot.y}.top(head.h)
@@ -66,8 +66,7 @@ func (a *app) draw() {
 	a.drawFoot(foot)
 }
 
-// timelineHits is how many of what can be clicked belong to the head and the
-// timeline.
+// timelineHits returns how many of the clickable parts belong to the head and the timeline.
 func (a *app) timelineHits() int {
 	n := 0
 	for _, h := range a.hits {
@@ -78,7 +77,7 @@ func (a *app) timelineHits() int {
 	return n
 }
 
-// drawHead draws whose recording it is, and the pages.
+// drawHead draws the name of the host, and the pages.
 func (a *app) drawHead(r rect) {
 	c := a.c
 	name := a.host.Name
@@ -120,7 +119,7 @@ func (a *app) drawHead(r rect) {
 	}
 }
 
-// drawWaiting says that there is nothing yet.
+// drawWaiting says that there is nothing to show yet.
 func (a *app) drawWaiting(r rect) {
 	text := a.Waiting
 	if text == "" {
@@ -133,7 +132,7 @@ func (a *app) drawWaiting(r rect) {
 	}
 }
 
-// statusText is what there is to say of the moment beside its time, and how it looks.
+// statusText returns what to say about the moment beside its time, and in which style.
 func (a *app) statusText() (text string, st tcell.Style) {
 	m := a.shownMoment
 	if m == nil || a.momentWhen != a.at || a.engine == nil {
@@ -148,8 +147,8 @@ func (a *app) statusText() (text string, st tcell.Style) {
 	return "", a.c.theme.plain
 }
 
-// statusHeight is how many lines the status takes: two where what is to be said does
-// not fit behind the time.
+// statusHeight returns how many lines the status takes: two if the text does not fit behind the
+// time.
 func (a *app) statusHeight() int {
 	if text, _ := a.statusText(); text != "" && human.Width(a.clock(a.at))+2+human.Width(text) > a.width {
 		return 2
@@ -157,7 +156,7 @@ func (a *app) statusHeight() int {
 	return 1
 }
 
-// drawStatus says which moment this is, what break it lies in, and how the table is
+// drawStatus draws the time of the moment, the break that it lies in, and how the table is
 // arranged.
 func (a *app) drawStatus(r rect) {
 	c := a.c
@@ -184,7 +183,7 @@ func (a *app) drawStatus(r rect) {
 	}
 }
 
-// arrangementText says how the processes are arranged.
+// arrangementText describes how the processes are arranged.
 func (a *app) arrangementText() string {
 	var parts []string
 	if a.filter != nil {
@@ -235,7 +234,7 @@ func (a *app) breakText(m *moment.Moment) string {
 	return text
 }
 
-// drawFoot draws what is typed, else what was said, else what may be pressed.
+// drawFoot draws the prompt, else the message, else hints about keys.
 func (a *app) drawFoot(r rect) {
 	c := a.c
 	if a.prompt != nil {
@@ -287,14 +286,14 @@ func (a *app) drawFoot(r rect) {
 
 func (a *app) ascii() bool { return a.c.ascii }
 
-// hints are the keys that the last line names: what is shown, a word, and the key.
+// hints are the keys on the last line: the text for the key, a word, and the key.
 var hints = [][3]string{
 	{"?", "help", "?"}, {"←→", "sample", ""}, {",.", "minute", ""}, {"<>", "hour", ""}, {"b", "time", "b"}, {"e", "event", "e"},
 	{"x", "peak", "x"}, {"/", "filter", "/"}, {"Enter", "life", "Enter"}, {"z", "zoom", "z"}, {"m", "diff", "m"}, {"q", "quit", "q"},
 	{"f", "find when", "f"}, {"p", "pin", "p"}, {"u", "back", "u"}, {"c", "command", "c"}, {"v", "tree", "v"}, {"s", "sort", "s"},
 }
 
-// drawBody draws the page and, where there is room, others beside it.
+// drawBody draws the page and, if there is room, others beside it.
 func (a *app) drawBody(r rect) {
 	var companions []page
 	widths := []int{r.w}
@@ -332,7 +331,7 @@ func (a *app) drawBody(r rect) {
 	}
 }
 
-// drawCompanions draws pages below each other, each with the lines it takes.
+// drawCompanions draws pages below each other, each in as many lines as it takes.
 func (a *app) drawCompanions(r rect, list []page) {
 	for i, p := range list {
 		if p == a.page || r.h < 3 {
@@ -362,12 +361,12 @@ func (a *app) drawCompanions(r rect, list []page) {
 	}
 }
 
-// eventTop is the first line shown of events, so that the nearest is in sight.
+// eventTop returns the first line of events to show, so that the nearest event is visible.
 func (a *app) eventTop(lines []line, height int) int {
 	return max(min(nearest(lines, a.at)-height/2, len(lines)-height), 0)
 }
 
-// drawPage draws the page that keys are about.
+// drawPage draws the page that keys act on.
 func (a *app) drawPage(p page, r rect, main bool) {
 	if p == pageProcesses {
 		a.drawProcesses(r, main)
@@ -408,5 +407,5 @@ func (a *app) drawPage(p page, r rect, main bool) {
 	}
 }
 
-// eventsKey changes when the list of events does.
+// eventsKey returns a text that changes whenever the list of events does.
 func (a *app) eventsKey() string { return fmt.Sprint(a.at, a.from, a.to, a.momentWhen) }

@@ -10,11 +10,11 @@ import (
 	"tachograph/cmd/replay/internal/moment"
 )
 
-// mostMarks is how many of what the timeline marks are listed.
+// mostMarks is how many marks of the timeline are listed.
 const mostMarks = 1000
 
-// eventLines are what happened since the sample before, and what the timeline marks,
-// with what is nearest to the cursor in sight.
+// eventLines lists the events since the previous sample, and the marks of the timeline, if there
+// are very many those around the cursor.
 func (a *app) eventLines(m *moment.Moment, width int) []line {
 	th := a.c.theme
 	var out []line
@@ -34,7 +34,7 @@ func (a *app) eventLines(m *moment.Moment, width int) []line {
 		return append(out, said("nothing is marked on this timeline", th.faint))
 	}
 	out = append(out, said("on this timeline", th.head))
-	// Of very many, those around the cursor.
+	// Of very many marks, list those around the cursor.
 	here := sort.Search(len(t.Marks), func(i int) bool { return t.Marks[i].From > a.at })
 	first, last := max(here-mostMarks/2, 0), min(here+mostMarks/2, len(t.Marks))
 	if first > 0 {
@@ -51,7 +51,7 @@ func (a *app) eventLines(m *moment.Moment, width int) []line {
 	return out
 }
 
-// eventLine is one event; Enter goes to it.
+// eventLine returns the line of an event; Enter goes to it.
 func (a *app) eventLine(at int64, sign, text string, width int, st tcell.Style) line {
 	when := a.clockBeside(at) + "  "
 	return line{
@@ -61,7 +61,7 @@ func (a *app) eventLine(at int64, sign, text string, width int, st tcell.Style) 
 	}
 }
 
-// nearest is the line of the last event not after the cursor; -1 if there is none.
+// nearest returns the line of the last event not after the cursor; -1 if there is none.
 func nearest(lines []line, at int64) int {
 	best := -1
 	for i, l := range lines {

@@ -13,16 +13,16 @@ import (
 	"tachograph/store/query"
 )
 
-// filterForms says in a few words what a filter is.
+// filterForms explains in a few words what a filter is.
 const filterForms = "a name, a glob, /regexp/, user=root, cpu>50%, memory>1GB, age<1m; !word for what is not so; all must hold"
 
-// A filter chooses processes.
+// A filter selects processes.
 type filter struct {
 	text  string
 	tests []func(*moment.Process) bool
 }
 
-// accepts reports whether p is chosen. No filter chooses all.
+// accepts reports whether the filter selects p. A nil filter selects all.
 func (f *filter) accepts(p *moment.Process) bool {
 	if f == nil {
 		return true
@@ -35,7 +35,7 @@ func (f *filter) accepts(p *moment.Process) bool {
 	return true
 }
 
-// parseFilter reads a filter; nil for an empty one.
+// parseFilter parses a filter; nil for an empty one.
 func parseFilter(text string) (*filter, error) {
 	words, err := filterWords(text)
 	if err != nil || len(words) == 0 {
@@ -57,9 +57,9 @@ func parseFilter(text string) (*filter, error) {
 	return f, nil
 }
 
-// patterns are what replay ps takes to choose the same processes by their names, none
-// for no filter. All is false where it can choose by no more than a part of a filter:
-// by what a process is called or its pid, and by one of these.
+// patterns returns the arguments of replay ps that select the same processes, none for no
+// filter. replay ps selects only by name or pid, and by one of the filter's words: all is false
+// if that is just a part of the filter.
 func (f *filter) patterns() (list []string, all bool) {
 	if f == nil {
 		return nil, true
@@ -92,11 +92,11 @@ func (f *filter) patterns() (list []string, all bool) {
 	return list, all
 }
 
-// comparisons, the longer ones first.
+// comparisons are the operators, the longer ones first.
 var comparisons = []string{">=", "<=", "!=", "==", "=", ":", ">", "<"}
 
-// filterWords splits a filter at blanks that are neither in a regular expression nor
-// around a comparison.
+// filterWords splits a filter at blanks, except at those inside a regular expression or around a
+// comparison.
 func filterWords(text string) ([]string, error) {
 	var words []string
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
@@ -115,7 +115,7 @@ func filterWords(text string) ([]string, error) {
 			end = len(text)
 		}
 		word, rest := text[:end], strings.TrimSpace(text[end:])
-		// "cpu > 50" is one.
+		// "cpu > 50" is one word.
 		if isComparison(word) && len(words) > 0 && lead == "" || len(words) > 0 && lead == "" && endsOpen(words[len(words)-1]) {
 			words[len(words)-1] += word
 		} else if op := leading(word); op != "" && len(words) > 0 && lead == "" {
@@ -130,7 +130,7 @@ func filterWords(text string) ([]string, error) {
 
 func isComparison(s string) bool { return slices.Contains(comparisons, s) }
 
-// leading is the comparison that s begins with.
+// leading returns the comparison that s begins with.
 func leading(s string) string {
 	for _, op := range comparisons {
 		if strings.HasPrefix(s, op) {
@@ -140,7 +140,7 @@ func leading(s string) string {
 	return ""
 }
 
-// endsOpen reports whether a word ends with a comparison that lacks its other side.
+// endsOpen reports whether a word ends with a comparison without its right side.
 func endsOpen(s string) bool {
 	return slices.ContainsFunc(comparisons, func(op string) bool { return strings.HasSuffix(s, op) })
 }
@@ -168,7 +168,7 @@ func parseTest(word string) (func(*moment.Process) bool, error) {
 	}, nil
 }
 
-// comparison reads FIELD OP VALUE.
+// comparison parses FIELD OP VALUE.
 func comparison(field, op, value string) (func(*moment.Process) bool, error) {
 	if value == "" || field == "" {
 		return nil, fmt.Errorf("%s%s%s: a comparison is written as in cpu>50%%", field, op, value)
@@ -196,7 +196,7 @@ func comparison(field, op, value string) (func(*moment.Process) bool, error) {
 		v := c.key(p)
 		switch {
 		case math.IsNaN(v):
-			return false // What is not known is neither.
+			return false // An unknown value satisfies no comparison.
 		case equal:
 			return v == x
 		}
@@ -214,7 +214,7 @@ func comparison(field, op, value string) (func(*moment.Process) bool, error) {
 	}, nil
 }
 
-// textFields are the fields that are no numbers.
+// textFields are the fields that are not numbers.
 var textFields = map[string]func(*moment.Process) string{
 	"name":    func(p *moment.Process) string { return p.Name },
 	"user":    func(p *moment.Process) string { return p.User },
@@ -222,7 +222,7 @@ var textFields = map[string]func(*moment.Process) string{
 	"command": func(p *moment.Process) string { return p.Command },
 }
 
-// fieldNames are all that can be compared.
+// fieldNames returns the names of all fields that can be compared.
 func fieldNames() []string {
 	var names []string
 	for _, c := range processColumns {
@@ -231,12 +231,12 @@ func fieldNames() []string {
 	return names
 }
 
-// amounts are what may stand behind a number.
+// amounts are the units that may follow a number.
 var amounts = map[string]float64{
 	"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30, "t": 1 << 40, "tb": 1 << 40,
 }
 
-// parseAmount reads a value to compare a column with, in the units it is shown in.
+// parseAmount parses a value to compare a column with, in the units of the column.
 func parseAmount(c *column, s string) (float64, error) {
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "/s"), "/S")
 	bad := fmt.Errorf("%s: %q is not a value of it (write %s)", c.name, s, c.example)

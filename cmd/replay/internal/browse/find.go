@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/catalog"
 )
 
-// conditionOf writes a filter of processes as a condition on what is recorded of
-// them, so that moments at which it holds can be looked for.
+// conditionOf translates a filter for processes into a condition on recorded values, to search
+// for moments when it holds.
 func conditionOf(text, platform string) (string, error) {
 	words, err := filterWords(text)
 	if err != nil {
@@ -82,7 +82,7 @@ func conditionOf(text, platform string) (string, error) {
 	return strings.Join(parts, " && "), nil
 }
 
-// splitComparison parts FIELD OP VALUE; op is empty where a word is no comparison.
+// splitComparison splits FIELD OP VALUE; op is empty if the word is no comparison.
 func splitComparison(word string) (field, op, value string) {
 	if word == "" || word[0] == '/' {
 		return word, "", ""

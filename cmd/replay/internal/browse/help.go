@@ -9,8 +9,8 @@ import (
 	"tachograph/store/query"
 )
 
-// helpLines are the table of keys, in as many columns as there is room for, and what
-// the signs of the timeline mean.
+// helpLines returns the table of keys, in as many columns as there is room for, and the meaning
+// of the signs on the timeline.
 func helpLines(a *app, width int) []line {
 	th := a.c.theme
 	type block struct{ lines []line }
@@ -91,7 +91,7 @@ func helpLines(a *app, width int) []line {
 	}
 }
 
-// keysText is how keys are written.
+// keysText returns the names of keys as the help shows them.
 func keysText(keys []string) string {
 	if len(keys) > 3 {
 		return keys[0] + " to " + keys[len(keys)-1]
@@ -123,7 +123,7 @@ func (a *app) showCommand() {
 	}})
 }
 
-// shellLines breaks a command into lines of a width that a shell takes as one.
+// shellLines breaks a command into lines of a width that a shell joins again.
 func shellLines(s string, width int) []string {
 	var out []string
 	line := ""
@@ -141,7 +141,7 @@ func shellLines(s string, width int) []string {
 	return append(out, line)
 }
 
-// commands are what prints the moment, this page of it, and the stretch on the
+// commands returns the commands that print the moment, this page of it, and the stretch on the
 // timeline.
 func (a *app) commands() [][2]string {
 	at := stamp(a.at, a.Zone)
@@ -187,7 +187,7 @@ func (a *app) commands() [][2]string {
 	return append(list, [2]string{"this screen", a.Command(screen...)})
 }
 
-// overlayLife is the life that is shown, if one is.
+// overlayLife returns the life window, if it is on top.
 func (a *app) overlayLife() (*lifeWindow, bool) {
 	w, ok := a.overlay().(*lifeWindow)
 	return w, ok

@@ -7,20 +7,20 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// binding is what keys do. The table of them is what help shows.
+// binding says what keys do. The help shows the table of all bindings.
 type binding struct {
 	keys []string
 	help string
 	do   func(*app)
 }
 
-// group is what belongs together in the help.
+// group is a group of bindings in the help.
 type group struct {
 	title    string
 	bindings []binding
 }
 
-// bindings are all keys, but those of prompts and windows.
+// bindings are all keys except those of prompts and windows.
 var bindings []group
 
 func init() {
@@ -105,10 +105,10 @@ func init() {
 	}
 }
 
-// actions are what the keys do, by their names.
+// actions maps the names of keys to what they do.
 var actions map[string]func(*app)
 
-// keyNames are the names of keys that are no letters.
+// keyNames are the names of keys that are not letters.
 var keyNames = map[tcell.Key]string{
 	tcell.KeyRight: "Right", tcell.KeyLeft: "Left", tcell.KeyUp: "Up", tcell.KeyDown: "Down",
 	tcell.KeyHome: "Home", tcell.KeyEnd: "End", tcell.KeyPgUp: "PgUp", tcell.KeyPgDn: "PgDn",
@@ -117,7 +117,7 @@ var keyNames = map[tcell.Key]string{
 	tcell.KeyF1: "F1", tcell.KeyF5: "F5", tcell.KeyCtrlSpace: "Space",
 }
 
-// keyName is what a key is called in the table.
+// keyName returns the name of a key in the table.
 func keyName(e *tcell.EventKey) string {
 	mods := ""
 	if e.Modifiers()&tcell.ModAlt != 0 {
@@ -144,7 +144,7 @@ func keyName(e *tcell.EventKey) string {
 	return strings.ReplaceAll(e.Name(), "+", "-")
 }
 
-// key does what a key means: to what is typed, to the window on top, or to all.
+// key passes a key press to the prompt, the window on top, or the program.
 func (a *app) key(e *tcell.EventKey) {
 	name := keyName(e)
 	a.said = ""
@@ -158,7 +158,7 @@ func (a *app) key(e *tcell.EventKey) {
 	}
 }
 
-// press does what a key means to the window on top, or to all.
+// press passes a key to the window on top, or to the program.
 func (a *app) press(name string) {
 	if len(a.overlays) > 0 {
 		a.overlayKey(name)
@@ -167,14 +167,14 @@ func (a *app) press(name string) {
 	a.do(name)
 }
 
-// do does what a key that is bound means.
+// do performs the action of a key.
 func (a *app) do(name string) {
 	if act := actions[name]; act != nil {
 		act(a)
 		return
 	}
 	if bare, ok := strings.CutPrefix(name, "Alt-"); ok && actions[bare] != nil {
-		// A terminal tells Esc and what follows quickly as one.
+		// A terminal sends Esc and a key that quickly follows as one.
 		a.press("Esc")
 		a.press(bare)
 		return
@@ -182,7 +182,7 @@ func (a *app) do(name string) {
 	a.tell("nothing is bound to "+name+"; ? shows all keys", false)
 }
 
-// escape gives up one thing: what is being asked, else a filter.
+// escape cancels one thing: the current question, else a filter, else the marks.
 func (a *app) escape() {
 	switch {
 	case a.w.askingLong():

@@ -24,7 +24,7 @@ type lifeWindow struct {
 	life    *moment.Life
 }
 
-// life shows the life of a process.
+// life opens the window about the life of a process.
 func (a *app) life(key string) {
 	if a.engine == nil {
 		return
@@ -50,8 +50,8 @@ func (a *app) life(key string) {
 	})
 }
 
-// moreOfLife goes on with a life of which not all is known yet, as long as it is
-// looked at.
+// moreOfLife reads more of a life that is not completely known yet, as long as its window is
+// shown.
 func (a *app) moreOfLife(w *lifeWindow) {
 	if shown, ok := a.overlayLife(); !w.life.Rough || !ok || shown != w {
 		return
@@ -80,7 +80,7 @@ func (w *lifeWindow) keyed(a *app, name string) bool {
 	return true
 }
 
-// lines are facts, courses, parents and children.
+// lines returns facts, courses, parents and children.
 func (w *lifeWindow) lines(a *app, width int) []line {
 	l, th := w.life, a.c.theme
 	var out []line
@@ -136,7 +136,7 @@ func (a *app) endOf(l *moment.Life) string {
 	return "not in this recording"
 }
 
-// totalsText is what a process used in all.
+// totalsText lists what a process used in total.
 func totalsText(l *moment.Life) string {
 	g := l.Gains
 	var out []string
@@ -154,13 +154,13 @@ func totalsText(l *moment.Life) string {
 	return strings.Join(out, ", ")
 }
 
-// lifeCourse is something whose course a life shows.
+// lifeCourse is a value whose course a life shows.
 type lifeCourse struct {
 	name  string
 	value func(*query.HistoryRow) float64
 	write func(float64) string
 	big   bool
-	units metric.Units // of the scale of what is big
+	units metric.Units // of the scale of a big chart
 	rate  bool
 }
 
@@ -173,7 +173,7 @@ var lifeCourses = []lifeCourse{
 	{"threads", func(r *query.HistoryRow) float64 { return r.Levels[query.Threads] }, human.Figures, false, metric.NoUnits, false},
 }
 
-// course draws one course of a life: what matters most as a chart, else as a line.
+// course draws one course of a life: the big ones as a chart, others as a line.
 func (w *lifeWindow) course(a *app, width int, c lifeCourse) []line {
 	l, th := w.life, a.c.theme
 	if len(l.Rows) < 2 {
@@ -205,7 +205,7 @@ func (w *lifeWindow) course(a *app, width int, c lifeCourse) []line {
 		text := human.Pad(human.Spark(points(room), top), room, false)
 		return append(out, line{spans: []span{{human.Pad(c.name, 10, false), th.faint}, {text, th.plain}, {"  up to " + c.write(top), th.faint}}})
 	}
-	const height, room = 4, 10 // letters for each time
+	const height, room = 4, 10 // room is how many letters each time gets
 	values := points(chart.Points(max(width-20, 10)))
 	low, high := chart.Scale(values)
 	picture := chart.Chart{Values: values, Height: height, From: from, To: to, Axis: chart.Values(low, high, c.units, c.rate, chart.Spaces(height))}
@@ -222,7 +222,7 @@ func (w *lifeWindow) course(a *app, width int, c lifeCourse) []line {
 	return out
 }
 
-// joined fills what lies between values that are farther apart than columns.
+// joined fills the columns between values that are more than a column apart.
 func joined(out []float64, n, rows int) []float64 {
 	most := n/max(rows, 1) + 2
 	last := -1
@@ -240,7 +240,7 @@ func joined(out []float64, n, rows int) []float64 {
 	return out
 }
 
-// relatives are processes whose lives can be opened.
+// relatives lists processes whose lives the user can open.
 func relatives(a *app, title string, list []moment.Relative, width int) []line {
 	if len(list) == 0 {
 		return nil
@@ -279,7 +279,7 @@ func (a *app) compare() {
 	})
 }
 
-// diffWindow shows changes, most surprising first; Enter goes to when one happened.
+// diffWindow shows changes, most surprising first; Enter goes to the time of a change.
 func (a *app) diffWindow(from, to int64, changes []*query.Change) *text {
 	t := &text{title: "what differs from " + a.clockBeside(from) + " to " + a.clockBeside(to), choice: true, chosen: -1, keys: "Enter goes to it"}
 	t.lines = func(a *app, width int) []line {

@@ -6,8 +6,8 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// hit is a part of the screen that can be clicked. Do is told where in it, and
-// whether it was clicked twice.
+// hit is a part of the screen that can be clicked. do gets the position in it, and whether it
+// was a double click.
 type hit struct {
 	rect
 	do func(x, y int, twice bool)
@@ -16,20 +16,19 @@ type hit struct {
 // drag is a selection of columns of the timeline while the button is held.
 type drag struct{ from, to int }
 
-// click is the last one, to know two quick ones at one place.
+// click is the last click, to recognize double clicks.
 type click struct {
 	x, y int
 	at   time.Time
 }
 
-// quick is how fast the second click of two follows the first.
+// quick is the longest time between the two clicks of a double click.
 const quick = 500 * time.Millisecond
 
-// hit makes a part of the screen one that can be clicked; the last that is drawn is
-// the one on top.
+// hit makes a part of the screen clickable; parts drawn later are on top.
 func (a *app) hit(r rect, do func(x, y int, twice bool)) { a.hits = append(a.hits, hit{r, do}) }
 
-// mouse does what the mouse means.
+// mouse handles an event of the mouse.
 func (a *app) mouse(e *tcell.EventMouse) {
 	x, y := e.Position()
 	buttons := e.Buttons()
@@ -51,7 +50,7 @@ func (a *app) mouse(e *tcell.EventMouse) {
 	}
 }
 
-// down is the button going down.
+// down handles the press of a button.
 func (a *app) down(x, y int, at time.Time) {
 	twice := a.lastClick.x == x && a.lastClick.y == y && at.Sub(a.lastClick.at) < quick
 	a.lastClick = click{x, y, at}
@@ -70,7 +69,7 @@ func (a *app) down(x, y int, at time.Time) {
 	}
 }
 
-// clickTimeline moves the cursor, and begins to select a stretch.
+// clickTimeline begins to select a stretch of the timeline.
 func (a *app) clickTimeline(x, _ int, _ bool) {
 	if a.engine == nil {
 		return
@@ -78,14 +77,15 @@ func (a *app) clickTimeline(x, _ int, _ bool) {
 	a.drag = &drag{x, x}
 }
 
-// drags extends what is selected.
+// drags extends the selection.
 func (a *app) drags(x int) {
 	if a.drag != nil {
 		a.drag.to = min(max(x-a.timelineRect.x, 0), a.timelineRect.w-1)
 	}
 }
 
-// release is the button going up: a stretch is zoomed to, a click moves the cursor.
+// release handles the release of a button: it zooms to a selected stretch, or else moves the
+// cursor.
 func (a *app) release() {
 	d := a.drag
 	a.drag = nil

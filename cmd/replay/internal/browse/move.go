@@ -12,10 +12,10 @@ import (
 // longestHistory is how many places are remembered.
 const longestHistory = 100
 
-// here is where one is.
+// here returns the current place.
 func (a *app) here() place { return place{a.at, a.from, a.to, a.whole, a.page} }
 
-// remember keeps where one is, to come back to.
+// remember keeps the current place for goBack.
 func (a *app) remember() {
 	p := a.here()
 	if n := len(a.back); n > 0 && a.back[n-1] == p {
@@ -28,7 +28,7 @@ func (a *app) remember() {
 	a.ahead = nil
 }
 
-// goTo looks at another instant.
+// goTo moves the cursor to another instant.
 func (a *app) goTo(at int64) {
 	if a.engine == nil {
 		return
@@ -42,23 +42,23 @@ func (a *app) goTo(at int64) {
 	a.show(at)
 }
 
-// willed notes that somebody moves: what is still being looked for, or read for a
-// window, is not wanted any more.
+// willed notes that the user moves. It cancels searches, and reading for windows: the user no
+// longer needs them.
 func (a *app) willed() {
 	a.wills++
 	a.giveUp()
 }
 
-// jump looks at another instant, from which one can come back.
+// jump moves the cursor to another instant, from which the user can come back.
 func (a *app) jump(at int64) {
 	a.remember()
 	a.goTo(at)
 }
 
-// follow stays with the end from now on if that is where the cursor is.
+// follow makes the cursor stay at the end from now on if it is there.
 func (a *app) follow() { a.following = a.Changed != nil && a.at >= a.end }
 
-// step moves by so many samples.
+// step moves by that many samples.
 func (a *app) step(n int) {
 	if a.engine == nil {
 		return
@@ -116,8 +116,7 @@ func (a *app) goForward() {
 	a.restore(p)
 }
 
-// zoom makes the timeline show a part of what it shows, or more, with the cursor
-// where it is.
+// zoom makes the timeline show a shorter or longer span, with the cursor in the same place.
 func (a *app) zoom(factor float64) {
 	if a.engine == nil {
 		return
@@ -135,10 +134,10 @@ func (a *app) zoom(factor float64) {
 	a.zoomTo(a.at-int64(span*share), a.at-int64(span*share)+int64(span))
 }
 
-// leastSpan is the shortest stretch worth a timeline.
+// leastSpan returns the shortest span of a timeline.
 func (a *app) leastSpan() int64 { return int64(20 * time.Second) }
 
-// zoomTo puts a stretch on the timeline.
+// zoomTo shows a span on the timeline.
 func (a *app) zoomTo(from, to int64) {
 	if least := a.leastSpan(); to-from < least {
 		middle := from + (to-from)/2
@@ -158,7 +157,7 @@ func (a *app) zoomTo(from, to int64) {
 	a.whole, a.from, a.to = false, max(from, a.first), to
 }
 
-// zoomAt zooms with another instant than the cursor's where it is.
+// zoomAt zooms around another instant than the cursor's.
 func (a *app) zoomAt(at int64, factor float64) {
 	was := a.at
 	a.at = at
@@ -169,7 +168,7 @@ func (a *app) zoomAt(at int64, factor float64) {
 	}
 }
 
-// nextMark goes to the next event or break, or the one before.
+// nextMark goes to the next or the previous event or break.
 func (a *app) nextMark(forward bool) {
 	if a.engine == nil {
 		return
@@ -187,7 +186,7 @@ func (a *app) nextMark(forward bool) {
 	})
 }
 
-// peak goes to where the chosen lane is highest on the timeline.
+// peak goes to the highest value of the chosen lane on the timeline.
 func (a *app) peak() {
 	if a.engine == nil || len(a.lanes) == 0 {
 		return
@@ -202,11 +201,11 @@ func (a *app) peak() {
 	})
 }
 
-// saying says the same whenever it is asked.
+// saying returns a function that returns text.
 func saying(text string) func() string { return func() string { return text } }
 
-// seek looks for an instant in the background and goes there. What is then said is
-// asked for where the screen is drawn.
+// seek looks for an instant in the background and goes there. said, which returns the message to
+// show then, is called where the screen is drawn.
 func (a *app) seek(what string, find func(context.Context) (at int64, said func() string, err error)) {
 	wills := a.wills
 	a.long(askSeek, what, func(ctx context.Context) func() {
@@ -237,12 +236,12 @@ func (a *app) holds(forward bool) {
 		a.seek("looking for "+condition, func(ctx context.Context) (int64, func() string, error) {
 			from, to, ok, err := e.Holds(ctx, condition, at, forward)
 			if pointed := (*query.ExprError)(nil); errors.As(err, &pointed) {
-				// It may be a filter of processes.
+				// It may be a filter for processes.
 				translated, ferr := conditionOf(condition, e.Host().Platform)
 				switch {
 				case ferr == nil:
 					from, to, ok, err = e.Holds(ctx, translated, at, forward)
-				case !strings.Contains(condition, ".") && (suggests(ferr.Error()) || !suggests(pointed.Msg)): // as the name of every metric does
+				case !strings.Contains(condition, ".") && (suggests(ferr.Error()) || !suggests(pointed.Msg)): // as every metric's name does
 					err = ferr
 				default:
 					err = errors.New(pointed.Msg)
@@ -261,10 +260,10 @@ func (a *app) holds(forward bool) {
 	}
 }
 
-// suggests reports whether a sentence says what may have been meant.
+// suggests reports whether a message suggests what the user may have meant.
 func suggests(text string) bool { return strings.Contains(text, "did you mean") }
 
-// mark remembers this moment; the second one is compared with the first.
+// mark marks this moment; a second mark is compared with the first.
 func (a *app) mark() {
 	if a.engine == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// page is what is shown of a moment.
+// page is a page about a moment.
 type page int
 
 const (
@@ -26,14 +26,14 @@ const (
 
 var pageTitles = [pages]string{"system", "processes", "disks", "network", "sensors", "events"}
 
-// list is how far a page is scrolled, and what is chosen on it.
+// list is the scroll position of a page, and the selection on it.
 type list struct {
 	top    int
 	chosen string // of processes, the key
 	line   int    // of events
 }
 
-// lines are a page as lines of a width.
+// lines returns a page as lines of a width.
 func (a *app) lines(p page, width int) []line {
 	m := a.shownMoment
 	if m == nil {
@@ -54,10 +54,10 @@ func (a *app) lines(p page, width int) []line {
 	return nil
 }
 
-// headWidth is how wide the titles of sections are.
+// headWidth returns the width of titles of sections.
 func headWidth(width int) int { return min(max(width/6, 10), 16) }
 
-// systemLines are the figures of the whole machine, and its processors.
+// systemLines returns the figures of the whole machine, and its processors.
 func (a *app) systemLines(m *moment.Moment, width int) []line {
 	var out []line
 	for i := range m.Sections {
@@ -76,7 +76,7 @@ func (a *app) sectionLines(m *moment.Moment, name string, width int) []line {
 	return nil
 }
 
-// figureText is the value of a figure.
+// figureText writes the value of a figure.
 func figureText(f *moment.Figure) string {
 	switch {
 	case f.Text != "":
@@ -91,9 +91,9 @@ func figureText(f *moment.Figure) string {
 	return s
 }
 
-// sectionOf puts the figures of a section below each other in as many columns as
-// there is room for. Where they stand does not depend on what they show, so that
-// nothing jumps about from moment to moment.
+// sectionOf puts the figures of a section below each other in as many columns as there is room
+// for. Their places do not depend on their values, so that nothing moves about from moment to
+// moment.
 func (a *app) sectionOf(s *moment.Section, width int) []line {
 	th := a.c.theme
 	titles, values := 0, 8
@@ -136,7 +136,7 @@ func (a *app) sectionOf(s *moment.Section, width int) []line {
 	return out
 }
 
-// figureStyle makes what is out of the ordinary stand out.
+// figureStyle returns a style that highlights what is out of the ordinary.
 func (a *app) figureStyle(section string, f *moment.Figure) tcell.Style {
 	th := a.c.theme
 	share, full := f.Value/f.Of, f.Value
@@ -157,8 +157,7 @@ func (a *app) figureStyle(section string, f *moment.Figure) tcell.Style {
 	return th.plain
 }
 
-// coreLines are the processors, each with how busy it was and, where there is room,
-// with what.
+// coreLines lists the processors, each with how busy it was and, if there is room, with what.
 func (a *app) coreLines(cores []moment.Core, width int) []line {
 	if len(cores) == 0 {
 		return nil
@@ -202,7 +201,7 @@ func (a *app) coreLines(cores []moment.Core, width int) []line {
 	return out
 }
 
-// share draws a part of one as a bar of so many letters.
+// share draws a share of 1 as a bar of width letters.
 func share(x float64, width int) string {
 	n := 0
 	if !math.IsNaN(x) {
@@ -211,7 +210,7 @@ func share(x float64, width int) string {
 	return strings.Repeat("█", n) + strings.Repeat("·", width-n)
 }
 
-// absences say why figures have no value, each reason once.
+// absences says why figures have no value, each reason once.
 func (a *app) absences(m *moment.Moment, width int) []line {
 	var reasons []string
 	of := make(map[string][]string)
@@ -232,8 +231,8 @@ func (a *app) absences(m *moment.Moment, width int) []line {
 	return out
 }
 
-// rowLines are a table of disks, volumes or interfaces: the name, and as many figures
-// as there is room for.
+// rowLines returns a table of disks, volumes or interfaces: the name, and as many figures as
+// there is room for.
 func (a *app) rowLines(what string, rows []moment.Row, width int, none string) []line {
 	th := a.c.theme
 	if len(rows) == 0 {
@@ -283,7 +282,7 @@ func (a *app) rowLines(what string, rows []moment.Row, width int, none string) [
 	return out
 }
 
-// sensorLines are what has one figure each.
+// sensorLines lists the sensors, which have one figure each.
 func (a *app) sensorLines(m *moment.Moment, width int) []line {
 	th := a.c.theme
 	if len(m.Sensors) == 0 {

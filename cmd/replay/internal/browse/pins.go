@@ -12,7 +12,7 @@ import (
 // mostPinned is how many processes can be pinned.
 const mostPinned = 6
 
-// pin pins the chosen process, or lets go of it.
+// pin pins the selected process, or unpins it.
 func (a *app) pin() {
 	key := a.lists[pageProcesses].chosen
 	if w, ok := a.overlayLife(); ok {
@@ -31,8 +31,8 @@ func (a *app) pin() {
 	}
 }
 
-// wantPins asks for the courses of what is pinned, a day of one at a time, so that
-// nothing else waits long.
+// wantPins asks for the courses of the pinned processes, one day of one process at a time, so
+// that nothing else waits long.
 func (a *app) wantPins(want timelineWanted) {
 	a.askedPins = want
 	if len(a.pins) == 0 {
@@ -44,7 +44,8 @@ func (a *app) wantPins(want timelineWanted) {
 	a.piece(want, tracks, slices.Clone(a.pins), 0, min(each, want.columns))
 }
 
-// piece asks for so many columns of the first of some processes, from one on.
+// piece asks for the course of the first process in pins, each columns at a time from column
+// first on, and then for those of the others.
 func (a *app) piece(want timelineWanted, tracks map[string]moment.Track, pins []string, first, each int) {
 	e, key := a.engine, pins[0]
 	edge := func(column int) int64 {

@@ -14,8 +14,8 @@ import (
 	"tachograph/store"
 )
 
-// drawProcesses draws the process table: what came and went, the heads of columns,
-// and the rows around the chosen one.
+// drawProcesses draws the process table: what came and went, the headings of the columns, and
+// the rows around the chosen one.
 func (a *app) drawProcesses(r rect, main bool) {
 	c := a.c
 	m := a.shownMoment
@@ -126,11 +126,11 @@ func (a *app) drawProcess(r rect, row *row, columns []*column, m *moment.Moment)
 	}
 }
 
-// leadWithin is the line of a tree that leads to a name, in so many letters: of one that
-// is longer the part next to the name.
+// leadWithin returns the part of a tree's line in front of a name, in that many letters. If it
+// is longer, it keeps the part next to the name.
 func leadWithin(lead string, room int) string {
 	letters := []rune(lead)
-	room = max(room, 4) // the branch, and that something is missing
+	room = max(room, 4) // the branch, and the sign that something is missing
 	if len(letters) <= room {
 		return lead
 	}
@@ -149,8 +149,8 @@ func (a *app) endText(e *store.Event) string {
 	return how + " at " + a.in(e.At.Wall).Format("15:04:05")
 }
 
-// drawComings says in a line how many processes there are, which began, ended, and
-// came and went since the sweep before.
+// drawComings draws a line that says how many processes there are, and which began, ended, or
+// came and went since the previous sweep.
 func (a *app) drawComings(r rect, m *moment.Moment) {
 	c := a.c
 	parts := []span{{cli.Count(len(m.Processes), "process"), c.theme.plain}}
@@ -176,7 +176,7 @@ func (a *app) drawComings(r rect, m *moment.Moment) {
 	c.spans(r.x, r.y, r.w, parts...)
 }
 
-// endedNames names those that ended, each once, the ones that ended badly first.
+// endedNames lists processes that ended, each name once, those that ended badly first.
 func endedNames(list []*moment.Process) string {
 	var bad, good []string
 	for _, p := range list {
@@ -190,7 +190,7 @@ func endedNames(list []*moment.Process) string {
 	return counted(append(bad, good...), 4)
 }
 
-// howShort is how a process ended, if that was not well.
+// howShort says how a process ended, if it ended badly.
 func howShort(e *store.Event) string {
 	if e == nil {
 		return ""
@@ -201,7 +201,7 @@ func howShort(e *store.Event) string {
 	return ""
 }
 
-// counted lists words, each once with how often it came, and at most so many.
+// counted lists at most that many words, each once with its count.
 func counted(words []string, most int) string {
 	n := make(map[string]int)
 	var order []string
@@ -224,7 +224,7 @@ func counted(words []string, most int) string {
 	return strings.Join(out, ", ")
 }
 
-// briefText says how many came and went between two sweeps, and which.
+// briefText says how many processes came and went between two sweeps, and which.
 func briefText(m *moment.Moment) string {
 	if m.Unseen <= 0 && len(m.Brief) == 0 {
 		return ""
@@ -249,8 +249,7 @@ func briefText(m *moment.Moment) string {
 	return text
 }
 
-// sortBy sorts by a column; by the one that it is sorted by already, the other way
-// round.
+// sortBy sorts by a column. If the table is already sorted by it, it reverses the order.
 func (a *app) sortBy(name string) {
 	if a.sort == name {
 		a.reverse = !a.reverse
@@ -260,14 +259,14 @@ func (a *app) sortBy(name string) {
 	a.lists[pageProcesses].top = 0
 }
 
-// sortNext sorts by the next column that is shown.
+// sortNext sorts by the next shown column.
 func (a *app) sortNext(by int) {
 	columns := a.columns(a.width)
 	i := slices.IndexFunc(columns, func(c *column) bool { return c.name == a.sort })
 	a.sort, a.reverse = columns[(i+by+len(columns))%len(columns)].name, false
 }
 
-// scroll moves what is chosen by so many lines, or what is shown.
+// scroll moves the selection, or what is shown, by that many lines.
 func (a *app) scroll(by int) {
 	l := &a.lists[a.page]
 	switch a.page {
@@ -289,7 +288,7 @@ func (a *app) scroll(by int) {
 		if by < 0 {
 			step = -1
 		}
-		// A line that cannot be chosen stands for the next one that can.
+		// If a line cannot be chosen, the next one that can is chosen.
 		from := min(max(l.line+by, 0), len(lines)-1)
 		for _, way := range []int{step, -step} {
 			for k := from; k >= 0 && k < len(lines); k += way {
@@ -304,7 +303,7 @@ func (a *app) scroll(by int) {
 	}
 }
 
-// enter opens what is chosen.
+// enter opens the chosen item.
 func (a *app) enter() {
 	l := &a.lists[a.page]
 	switch a.page {
@@ -329,10 +328,10 @@ func (a *app) enter() {
 	}
 }
 
-// turn shows the next page, or the one before.
+// turn shows the next page, or the previous one.
 func (a *app) turn(by int) { a.turnTo((a.page + page(by) + pages) % pages) }
 
-// turnTo shows a page, and no window.
+// turnTo shows a page and closes all windows.
 func (a *app) turnTo(p page) {
 	a.page = p
 	a.overlays = nil

@@ -12,19 +12,19 @@ import (
 	"tachograph/cmd/replay/internal/human"
 )
 
-// question is what a prompt asks.
+// question is what a prompt asks for.
 type question struct {
 	label, hint string
-	// begin is what stands there at first, take what is done with the answer: an
-	// error is shown and the prompt stays.
+	// begin returns the initial text. take uses the answer: if it returns an error, the prompt
+	// shows it and stays.
 	begin func(*app) string
 	take  func(*app, string) error
-	// asks says that the answer is taken where the engine is used, and that the prompt
-	// stays until it has been.
+	// asks says that take is called where the engine is used, and that the prompt stays until it
+	// returns.
 	asks bool
 }
 
-// What prompts ask for. What they do with an answer may lead to another prompt.
+// The questions of prompts. Using an answer may lead to another prompt.
 var promptTime, promptFilter, promptCondition *question
 
 func init() {
@@ -68,7 +68,7 @@ func init() {
 	}
 }
 
-// goToText goes to a time that was typed.
+// goToText goes to a time that the user typed.
 func (a *app) goToText(text string) error {
 	p, from := a.prompt, a.at
 	if strings.TrimSpace(text) == "" || a.engine == nil {
@@ -83,7 +83,7 @@ func (a *app) goToText(text string) error {
 				p.wrong = err.Error()
 				return
 			case err != nil:
-				return // It was given up.
+				return // It was cancelled.
 			}
 			if a.prompt == p {
 				a.prompt = nil
@@ -95,7 +95,7 @@ func (a *app) goToText(text string) error {
 	return nil
 }
 
-// tellOutside says that an instant that was asked for was not recorded at all.
+// tellOutside says so if the requested instant is outside the recording.
 func (a *app) tellOutside(at int64) {
 	switch {
 	case at < a.first:
@@ -105,14 +105,14 @@ func (a *app) tellOutside(at int64) {
 	}
 }
 
-// A prompt is a line in which something is typed.
+// A prompt is a line to type in.
 type prompt struct {
 	*question
 	text   string
 	cursor int // in bytes
 	wrong  string
-	recall int // which of what was typed before is shown
-	// offered says that nobody has typed or moved yet: the first letter typed replaces the
+	recall int // index in the earlier answers of the one shown
+	// offered says that the user has not typed or moved yet: the first typed letter replaces the
 	// text, and a cursor key or Enter keeps it.
 	offered bool
 }
@@ -123,10 +123,10 @@ func (a *app) ask(q *question) {
 	a.prompt = &prompt{question: q, text: text, cursor: len(text), recall: len(a.typed[q]), offered: text != ""}
 }
 
-// longestTyped is how much can be typed, in bytes.
+// longestTyped is how much the user can type, in bytes.
 const longestTyped = 1000
 
-// key edits what is typed.
+// key handles a key press.
 func (p *prompt) key(a *app, name string, e *tcell.EventKey) {
 	p.wrong = ""
 	typed := e.Key() == tcell.KeyRune && e.Modifiers()&(tcell.ModAlt|tcell.ModCtrl) == 0
@@ -185,7 +185,7 @@ func (p *prompt) key(a *app, name string, e *tcell.EventKey) {
 	}
 }
 
-// again brings back what was typed before.
+// again brings back an earlier answer.
 func (p *prompt) again(a *app, by int) {
 	list := a.typed[p.question]
 	if p.recall += by; p.recall < 0 {
@@ -199,13 +199,13 @@ func (p *prompt) again(a *app, by int) {
 	p.cursor = len(p.text)
 }
 
-// firstLetter is how many bytes the letter takes that s begins with.
+// firstLetter returns how many bytes the first letter of s takes.
 func firstLetter(s string) int {
 	letter, _, _, _ := uniseg.FirstGraphemeClusterInString(s, -1)
 	return len(letter)
 }
 
-// lastLetter is how many bytes the letter takes that s ends with.
+// lastLetter returns how many bytes the last letter of s takes.
 func lastLetter(s string) int {
 	n, state := 0, -1
 	for s != "" {
@@ -216,14 +216,14 @@ func lastLetter(s string) int {
 	return n
 }
 
-// draw draws the prompt and, above it, what may be typed or what is wrong.
+// draw draws the prompt and, above it, the hint or the error.
 func (p *prompt) draw(a *app, line rect) {
 	c := a.c
 	c.fill(line, c.theme.plain)
 	n := c.text(line.x, line.y, line.w, p.label, c.theme.head)
 	room := max(line.w-n-1, 1)
 	before := visible.Text(p.text[:p.cursor])
-	// Of what is too long the part before the cursor is shown.
+	// If the text is too long, the part before the cursor is shown.
 	for human.Width(before) > room {
 		before = before[firstLetter(before):]
 	}

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// patience is how long an answer may take before it is said that one waits; soon,
-	// where nothing else shows that a key was pressed.
+	// patience is how long an answer may take before the screen says that it is being waited
+	// for; soon is the same if nothing else shows that a key was pressed.
 	patience = 150 * time.Millisecond
 	soon     = 40 * time.Millisecond
-	// parting is how long a question that is being answered is waited for at the end.
+	// parting is how long to wait at the end for a question that is being answered.
 	parting = 300 * time.Millisecond
-	// mostAtOnce is how many events are taken in before the screen is drawn.
+	// mostAtOnce is how many events are handled before the screen is drawn.
 	mostAtOnce = 512
 )
 
-// Run shows a recording on the terminal until the user has enough, or ctx ends.
+// Run shows a recording on the terminal until the user quits or ctx ends.
 func Run(ctx context.Context, opt Options) (Answer, error) {
-	// What is not known of the terminal's letters is ASCII.
+	// A terminal with an unknown character set gets ASCII.
 	tcell.SetEncodingFallback(tcell.EncodingFallbackASCII)
 	s, err := tcell.NewScreen()
 	if err == nil {
@@ -34,7 +34,7 @@ func Run(ctx context.Context, opt Options) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("this terminal (TERM=%s) cannot be drawn on: %w; replay at TIME prints a moment", os.Getenv("TERM"), err)
 	}
-	defer s.Fini() // also while a panic goes on
+	defer s.Fini() // also during a panic
 	s.EnableMouse(tcell.MouseButtonEvents | tcell.MouseDragEvents)
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTSTP, syscall.SIGCONT)
@@ -52,12 +52,12 @@ func Run(ctx context.Context, opt Options) (Answer, error) {
 	return answer, err
 }
 
-// loop takes in what happens and draws what has become of it.
+// loop handles events and draws the result.
 func (a *app) loop(ctx context.Context, events <-chan tcell.Event, signals <-chan os.Signal) error {
 	wait := time.NewTimer(time.Hour)
 	defer wait.Stop()
 	waiting := false
-	var second <-chan time.Time // while it is said how long nothing has come
+	var second <-chan time.Time // while the screen says how long nothing has come
 	if a.Changed != nil {
 		t := time.NewTicker(time.Second)
 		defer t.Stop()
@@ -85,7 +85,7 @@ func (a *app) loop(ctx context.Context, events <-chan tcell.Event, signals <-cha
 			if err := a.event(e); err != nil {
 				return err
 			}
-			for range mostAtOnce { // What was pressed meanwhile is taken in before anything is drawn.
+			for range mostAtOnce { // Handle what was pressed meanwhile before drawing.
 				select {
 				case e := <-events:
 					if err := a.event(e); err != nil {
@@ -124,7 +124,7 @@ func (a *app) loop(ctx context.Context, events <-chan tcell.Event, signals <-cha
 	return a.quitErr
 }
 
-// event takes in what the terminal tells.
+// event handles an event of the terminal.
 func (a *app) event(e tcell.Event) error {
 	switch e := e.(type) {
 	case *tcell.EventKey:
@@ -145,7 +145,7 @@ func (a *app) event(e tcell.Event) error {
 	return nil
 }
 
-// aside stops this program as Ctrl-Z does, with the terminal as it was.
+// aside stops this program as Ctrl-Z does, after restoring the terminal.
 func (a *app) aside() error {
 	if err := a.c.Suspend(); err != nil {
 		return fmt.Errorf("the terminal could not be given back: %w", err)
@@ -154,7 +154,7 @@ func (a *app) aside() error {
 	signal.Notify(again, syscall.SIGCONT)
 	defer signal.Stop(again)
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	<-again // This goroutine may go on for a moment before all of the program stands still.
+	<-again // This goroutine may go on for a moment before the whole program stops.
 	if err := a.c.Resume(); err != nil {
 		return fmt.Errorf("the terminal is gone: %w", err)
 	}
@@ -162,7 +162,7 @@ func (a *app) aside() error {
 	return nil
 }
 
-// refresh sees what has been recorded since.
+// refresh takes in what has been recorded since the last time.
 func (a *app) refresh() {
 	if a.engine == nil || a.w.asking(askRefresh) {
 		a.again = a.engine != nil

@@ -9,11 +9,11 @@ import (
 	"tachograph/cmd/replay/internal/stacks"
 )
 
-// leastShare is what share of all samples a call has at least that is shown.
+// leastShare is the smallest share of all samples of a call that is shown.
 const leastShare = 0.01
 
-// showStacks asks for the stacks that were sampled about the moment looked at, and shows
-// them in a window.
+// showStacks reads the stacks that were sampled near the shown moment, and shows them in a
+// window.
 func (a *app) showStacks() {
 	if a.engine == nil {
 		return
@@ -70,7 +70,7 @@ func (a *app) stackWindow(p *stacks.Profile, at int64) *text {
 	return t
 }
 
-// stackLines are a tree as lines of a width.
+// stackLines returns a tree as lines of a width.
 func (a *app) stackLines(p *stacks.Profile, root *stacks.Node, state stacks.State, width int) []line {
 	th := a.c.theme
 	words := cli.Count(int(root.Count), "sample")

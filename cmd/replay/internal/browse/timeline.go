@@ -12,9 +12,9 @@ import (
 	"tachograph/cmd/replay/internal/moment"
 )
 
-const titleWidth = 13 // of what stands before the lanes
+const titleWidth = 13 // of the titles in front of the lanes
 
-// valueWidth is how wide that is which stands behind lanes of so many lines.
+// valueWidth returns the width of the values behind lanes with that many lines each.
 func valueWidth(each int) int {
 	if each > 1 {
 		return len("of 1023 MB/s")
@@ -22,7 +22,8 @@ func valueWidth(each int) int {
 	return len("1023 MB/s") + 1
 }
 
-// laneRanks say which lanes stay where there is no room for all: the first.
+// laneRanks has the lanes in order of importance: the first ones stay if there is no room for
+// all.
 var laneRanks = []string{"cpu", "memory", "disk", "network", "pressure", "temperature", "power", "gpu", "swap", "compressor", "busy"}
 
 // laneValue writes a value of a lane.
@@ -33,8 +34,7 @@ func laneValue(l moment.Lane, x float64) string {
 	return human.Value(x, l.Units, l.Share)
 }
 
-// tracks are the lanes that are shown in so many lines: of what is pinned, and of
-// the machine.
+// tracks returns the lanes to show in that many lines: the pinned ones, and the machine's.
 func (a *app) tracks(room int) []moment.Track {
 	if a.shownTimeline == nil {
 		return nil
@@ -69,7 +69,7 @@ func laneRank(name, chosen string) int {
 	return len(laneRanks)
 }
 
-// laneName is the chosen lane.
+// laneName returns the name of the chosen lane.
 func (a *app) laneName() string {
 	if len(a.lanes) == 0 {
 		return ""
@@ -77,7 +77,7 @@ func (a *app) laneName() string {
 	return a.lanes[a.lane%len(a.lanes)].Name
 }
 
-// timelineHeight is how many lines the timeline takes, and each lane of it.
+// timelineHeight returns how many lines the timeline takes, and each lane of it.
 func (a *app) timelineHeight(height int) (lines, each int) {
 	room := min(max(height*2/5-3, 3), 22)
 	want := len(a.lanes) + len(a.pins)
@@ -89,7 +89,7 @@ func (a *app) timelineHeight(height int) (lines, each int) {
 	return n*each + 2, each
 }
 
-// columnOf is the column of the timeline that an instant falls into, -1 if none does.
+// columnAt returns the column of the timeline that contains an instant, -1 if none does.
 func (a *app) columnAt(at int64) int {
 	w := a.timelineRect.w
 	if w <= 0 || at < a.from || at > a.to || a.to <= a.from {
@@ -98,7 +98,8 @@ func (a *app) columnAt(at int64) int {
 	return min(int(float64(at-a.from)/float64(a.to-a.from)*float64(w)), w-1)
 }
 
-// instantAt is the middle of a column of the timeline; of the last one its end.
+// instantAt returns the instant at the middle of a column of the timeline, or at the end of the
+// last column.
 func (a *app) instantAt(column int) int64 {
 	w := a.timelineRect.w
 	if w <= 0 {
@@ -114,7 +115,7 @@ func (a *app) instantAt(column int) int64 {
 	return a.from + int64(float64(a.to-a.from)*(float64(column)+0.5)/float64(w))
 }
 
-// drawTimeline draws lanes, marks and axis.
+// drawTimeline draws the lanes, the marks and the axis.
 func (a *app) drawTimeline(r rect, each int) {
 	c := a.c
 	behind := valueWidth(each)
@@ -152,8 +153,8 @@ func (a *app) drawTimeline(r rect, each int) {
 	}
 }
 
-// valueNow is what a lane, or the process of a pinned one, shows at the moment that
-// is shown below the timeline.
+// valueNow returns the value of a lane, or of a pinned process, at the moment that is shown
+// below the timeline.
 func (a *app) valueNow(t *moment.Track) float64 {
 	m := a.shownMoment
 	if m == nil {
@@ -172,13 +173,13 @@ func (a *app) valueNow(t *moment.Track) float64 {
 	return math.NaN()
 }
 
-// fresh reports whether the timeline that is known is the one that is shown.
+// fresh reports whether the timeline that was read last is the one to show.
 func (a *app) fresh() bool {
 	t := a.shownTimeline
 	return t != nil && t.From == a.from && t.To == a.to && t.Columns == a.timelineRect.w
 }
 
-// levelStyle is how a value of a lane looks: what is nearly used up stands out.
+// levelStyle returns the style of a value of a lane, to highlight what is nearly used up.
 func (a *app) levelStyle(t *moment.Track, x float64) tcell.Style {
 	if t.Supply {
 		x = 1 - x
@@ -191,13 +192,13 @@ func (a *app) levelStyle(t *moment.Track, x float64) tcell.Style {
 
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// drawTrack draws the course of a lane: the mean of each column and above that faintly
-// the highest. On a single line a bar cannot show both: it is as high as the highest,
-// and faint where the mean is not.
+// drawTrack draws the course of a lane: in each column the mean, and above it, faintly, the
+// highest value. On a single line a bar cannot show both: it is as high as the highest value,
+// and faint if the mean is lower.
 func (a *app) drawTrack(r rect, t *moment.Track) {
 	old := a.shownTimeline
 	for x := range r.w {
-		// While another timeline is being made the one before is shown in its place.
+		// Until the new timeline is there, the previous one is shown in its place.
 		k := x
 		if !a.fresh() {
 			span := float64(old.To - old.From)
@@ -209,7 +210,7 @@ func (a *app) drawTrack(r rect, t *moment.Track) {
 		}
 		mean, high := t.Mean[k], t.High[k]
 		if math.IsNaN(mean) {
-			if !a.c.ascii { // There it would look like a low bar.
+			if !a.c.ascii { // In ASCII it would look like a low bar.
 				a.c.text(r.x+x, r.y+r.h-1, 1, "·", a.c.theme.faint)
 			}
 			continue
@@ -231,8 +232,8 @@ func (a *app) drawTrack(r rect, t *moment.Track) {
 	}
 }
 
-// join fills the columns between samples that are farther apart than columns, each
-// with the sample that it belongs to. What is longer is a gap, and stays one.
+// join fills the columns between samples that are more than a column apart, each with the sample
+// that it belongs to. A longer distance is a gap, and stays one.
 func join(t *moment.Track) {
 	distance, last := 0, -1
 	for k, v := range t.Mean {
@@ -258,7 +259,7 @@ func join(t *moment.Track) {
 	}
 }
 
-// level is how many eighths of so many lines a value fills.
+// level returns how many eighths of a line a value fills, of that many lines.
 func level(x, scale float64, lines int) int {
 	if math.IsNaN(x) || x <= 0 || scale <= 0 {
 		return 0
@@ -267,7 +268,7 @@ func level(x, scale float64, lines int) int {
 	return min(int(math.Ceil(min(x/scale, 1)*float64(top))), top)
 }
 
-// signs are how marks are drawn, the gravest first.
+// signs has the signs of marks, the gravest first.
 var signs = []struct {
 	kind moment.MarkKind
 	sign string
@@ -287,7 +288,7 @@ func signOf(k moment.MarkKind) (rank int, sign string) {
 	return len(signs), "*"
 }
 
-// markStyle is how a mark looks.
+// markStyle returns the style of a mark.
 func (a *app) markStyle(k moment.MarkKind) tcell.Style {
 	switch k {
 	case moment.MarkPanic, moment.MarkCrash:
@@ -298,8 +299,8 @@ func (a *app) markStyle(k moment.MarkKind) tcell.Style {
 	return a.c.theme.mark
 }
 
-// drawMarks draws what happened, of several in a column the gravest; a break that
-// there is room for with its word.
+// drawMarks draws the marks, of several in a column the gravest. A break gets its word if there
+// is room for it.
 func (a *app) drawMarks(r rect) {
 	t := a.shownTimeline
 	if t == nil {
@@ -339,7 +340,7 @@ func breakWord(k moment.MarkKind) string {
 	return "gap"
 }
 
-// drawAxis draws round times, the ends, and the two marks of the user.
+// drawAxis draws round times, the ends, and the user's two marks.
 func (a *app) drawAxis(r rect, y int) {
 	c, inner := a.c, a.timelineRect
 	layout := "Jan 2 15:04"
@@ -374,7 +375,7 @@ func (a *app) drawAxis(r rect, y int) {
 	}
 }
 
-// chooseLane makes a lane the one that keys are about.
+// chooseLane chooses the lane that keys act on.
 func (a *app) chooseLane(name string) {
 	for i, l := range a.lanes {
 		if l.Name == name {
@@ -391,7 +392,7 @@ func (a *app) nextLane() {
 	}
 }
 
-// markText is a mark in a line.
+// markText describes a mark in a line.
 func (a *app) markText(m *moment.Mark) string {
 	if !m.Break() {
 		return m.Text

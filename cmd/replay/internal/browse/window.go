@@ -11,9 +11,9 @@ import (
 
 // An overlay is a window over the page.
 type overlay interface {
-	// draw draws it in a part of the screen.
+	// draw draws the window in a part of the screen.
 	draw(a *app, r rect)
-	// key does what a key means; false for one that means nothing there.
+	// key handles a key, or returns false if it has no meaning there.
 	key(a *app, name string) bool
 	scroll(by int)
 }
@@ -26,7 +26,7 @@ func (a *app) overlay() overlay {
 	return nil
 }
 
-// put shows a window on top of others.
+// put shows a window on top of the others.
 func (a *app) put(o overlay) {
 	const most = 20
 	if len(a.overlays) == most {
@@ -35,8 +35,8 @@ func (a *app) put(o overlay) {
 	a.overlays = append(a.overlays, o)
 }
 
-// overlayKey does what a key means to the window on top. What is no key of its own
-// is one of the program, if that goes on behind it.
+// overlayKey passes a key to the window on top. A key that the window does not use goes to the
+// program, if the program goes on behind the window.
 func (a *app) overlayKey(name string) {
 	o := a.overlay()
 	if o.key(a, name) {
@@ -68,21 +68,21 @@ func (a *app) overlayKey(name string) {
 	}
 }
 
-// line is a line of text in parts. One that does something can be chosen; at is when
-// what it tells was.
+// line is a line of text in parts. It can be chosen if it does something; at is the time of what
+// it describes.
 type line struct {
 	spans []span
 	does  func(*app)
 	at    int64
 }
 
-// said is a line in one style.
+// said returns a line in one style.
 func said(text string, st tcell.Style) line { return line{spans: []span{{text, st}}} }
 
-// text is a window of lines that scrolls.
+// text is a window with lines that scroll.
 type text struct {
 	title  string
-	keys   string // a word about keys that mean something here
+	keys   string // a hint about keys that mean something here
 	lines  func(a *app, width int) []line
 	keyed  func(a *app, name string) bool
 	top    int
@@ -91,7 +91,7 @@ type text struct {
 	whole  bool // it takes the whole screen
 	shown  int
 	all    []line
-	// command are the arguments of the replay command that prints it.
+	// command has the arguments of the replay command that prints the same.
 	command []string
 }
 
@@ -129,7 +129,7 @@ func (t *text) draw(a *app, r rect) {
 	c.text(r.x+max(r.w-n-2, 1), r.y+r.h-1, min(n, r.w-2), " "+foot+" ", c.theme.faint)
 }
 
-// bound keeps what is shown and chosen within the lines.
+// bound keeps the scroll position and the selection within the lines.
 func (t *text) bound() {
 	if t.choice {
 		if t.chosen >= len(t.all) || t.chosen >= 0 && t.all[t.chosen].does == nil {
@@ -142,13 +142,13 @@ func (t *text) bound() {
 	t.top = max(min(t.top, len(t.all)-t.shown), 0)
 }
 
-// choose goes to the next line that does something, if one is in sight.
+// choose goes to the next line that does something, if one is near.
 func (t *text) choose(by int) bool {
 	from := t.chosen + by
 	if t.chosen < 0 {
 		from = t.top
 	}
-	const beyond = 4 // lines that may be scrolled at once
+	const beyond = 4 // lines to scroll at most
 	for i := from; i >= max(t.top-beyond, 0) && i < min(t.top+t.shown+beyond, len(t.all)); i += by {
 		if t.all[i].does != nil {
 			t.chosen = i
@@ -176,7 +176,7 @@ func (t *text) scroll(by int) {
 	t.top = max(min(t.top+by, len(t.all)-t.shown), 0)
 }
 
-// wrapped makes lines of a text.
+// wrapped breaks a text into lines.
 func wrapped(s string, width int, st tcell.Style) []line {
 	var out []line
 	for i, l := range human.Wrap(visible.Text(strings.ReplaceAll(s, "\n", " ")), max(width-2, 10)) {

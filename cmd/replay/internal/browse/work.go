@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// kind is what a job is about. Of each kind one waits at most: what is asked anew
-// takes the place of what has not begun, so that a key held down queues nothing. Those
-// that come first are answered first.
+// kind is the kind of a job. At most one job of each kind waits: a new one replaces one that has
+// not begun, so that a key held down queues nothing. The first kinds are answered first.
 type kind int
 
 const (
@@ -21,33 +20,33 @@ const (
 	askStacks
 	askPins
 	askSeek
-	askBetter  // the timeline that is shown, of which not all has been read
-	askMore    // of what is shown already
-	askRefresh // after what somebody waits for: on a busy machine it is always due
+	askBetter  // a complete version of the shown timeline
+	askMore    // more of what is shown already
+	askRefresh // after what the user waits for: on a busy machine it is always due
 	kinds
 )
 
-// long reports whether a question may take longer than one may wait for another one:
-// it is set aside for that, and begun again. The engine keeps what it has found.
+// long reports whether a question may take longer than another one should wait. It is then set
+// aside for the other one, and begun again. The engine keeps what it has found.
 func (k kind) long() bool { return k == askLife || k == askDiff || k == askStacks || k == askSeek }
 
-// mostAside is how often a question is set aside that may have to begin at its
-// beginning. A search goes on where it was.
+// mostAside is how often a question may be set aside that has to begin again from the start. A
+// search goes on where it was.
 const mostAside = 5
 
-// job is a question to the engine. Run is called where the engine is used; what it
-// returns is called where the screen is drawn.
+// job is a question to the engine. run is called where the engine is used, its result where the
+// screen is drawn.
 type job struct {
 	kind   kind
 	run    func(context.Context) func()
 	ctx    context.Context
 	cancel context.CancelFunc
 	aside  bool // set aside for another question
-	times  int  // how often it was
+	times  int  // how often it was set aside
 }
 
-// A worker asks the engine, which answers one question at a time, so that the
-// screen never waits for it. All but its loop belongs to who draws the screen.
+// A worker asks the engine, which answers one question at a time, so that the screen never waits
+// for it. All of it but its loop belongs to the goroutine that draws the screen.
 type worker struct {
 	mu      sync.Mutex
 	waiting [kinds]*job
@@ -58,8 +57,8 @@ type worker struct {
 	stop    context.CancelFunc
 	ended   chan struct{}
 
-	asked [kinds]int    // how many answers of each kind are to come
-	whats [kinds]string // what was asked last
+	asked [kinds]int    // how many answers of each kind are pending
+	whats [kinds]string // what the last question was
 }
 
 func newWorker() *worker {
@@ -69,7 +68,7 @@ func newWorker() *worker {
 	return w
 }
 
-// ask has a question answered after those that wait already.
+// ask queues a question.
 func (w *worker) ask(k kind, what string, run func(context.Context) func()) {
 	j := &job{kind: k, run: run}
 	j.ctx, j.cancel = context.WithCancel(w.end)
@@ -89,7 +88,7 @@ func (w *worker) ask(k kind, what string, run func(context.Context) func()) {
 	}
 }
 
-// drop takes back a question that waits.
+// drop withdraws a waiting question.
 func (w *worker) drop(k kind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +99,7 @@ func (w *worker) drop(k kind) {
 	}
 }
 
-// busy is what is being asked, before all what takes long, and whether anything is.
+// busy returns what is being asked, anything before a long question, and whether anything is.
 func (w *worker) busy() (what string, is bool) {
 	long := false
 	for k := range w.asked {
@@ -114,7 +113,7 @@ func (w *worker) busy() (what string, is bool) {
 	return what, is
 }
 
-// askingLong reports whether a question is to be answered that can be given up.
+// askingLong reports whether a question is pending that the user can cancel.
 func (w *worker) askingLong() bool {
 	return w.asking(askLife) || w.asking(askDiff) || w.asking(askStacks) || w.asking(askSeek)
 }
@@ -122,7 +121,7 @@ func (w *worker) askingLong() bool {
 // asking reports whether a question of this kind waits or is being answered.
 func (w *worker) asking(k kind) bool { return w.asked[k] > 0 }
 
-// cancel gives up what was asked of one kind.
+// cancel withdraws the questions of one kind.
 func (w *worker) cancel(k kind) {
 	w.drop(k)
 	w.mu.Lock()
@@ -133,8 +132,8 @@ func (w *worker) cancel(k kind) {
 	}
 }
 
-// again has a question wait that was set aside, unless another one of its kind does;
-// it reports whether it waits.
+// again queues a question that was set aside, unless another one of its kind waits. It reports
+// whether it did.
 func (w *worker) again(j *job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,7 +146,7 @@ func (w *worker) again(j *job) bool {
 	return true
 }
 
-// next takes the next job, nil if none waits.
+// next takes the next job from the queue, nil if there is none.
 func (w *worker) next() *job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,7 +178,7 @@ func (w *worker) loop() {
 		}
 		answer := func() {
 			w.asked[j.kind]--
-			given := j.ctx.Err() != nil // and not waited for any more
+			given := j.ctx.Err() != nil // cancelled: the answer is no longer needed
 			j.cancel()
 			if !given && apply != nil {
 				apply()
@@ -193,20 +192,20 @@ func (w *worker) loop() {
 	}
 }
 
-// contained runs a job. A panic goes on where the terminal can be restored first.
+// contained runs a job. It passes a panic on to where the terminal can be restored first.
 func (w *worker) contained(j *job) (apply func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := debug.Stack()
-			j.ctx = w.end // It must be told, also if nobody waits for the answer.
+			j.ctx = w.end // The panic must be reported even if the answer is no longer needed.
 			apply = func() { panic(fmt.Sprintf("%v (while asking)\n%s", p, stack)) }
 		}
 	}()
 	return j.run(j.ctx)
 }
 
-// close ends the worker and waits, so long at most, until the engine is not used any
-// more; it reports whether that is so.
+// close ends the worker and waits until the engine is no longer used, but at most for patience.
+// It reports whether that is so.
 func (w *worker) close(patience time.Duration) bool {
 	w.stop()
 	late := time.NewTimer(patience)

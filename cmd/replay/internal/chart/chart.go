@@ -1,5 +1,5 @@
-// Package chart draws series in a terminal, with the dots of braille letters, and knows
-// which ticks scales of values and times have.
+// Package chart draws series in a terminal, with the dots of braille letters, and chooses the
+// ticks of scales of values and times.
 package chart
 
 import (
@@ -11,28 +11,27 @@ import (
 
 // Chart is one picture of a series.
 type Chart struct {
-	// Values are at equal distances, from one end of the picture to the other; NaN
-	// where there is none.
+	// Values are at equal distances, from one end of the picture to the other; NaN marks a
+	// missing value.
 	Values []float64
 	// Width and Height are in letters, without the scale.
 	Width, Height int
-	// Axis is the scale of the values; Margin, how many letters stand before the
-	// picture, at least as many as Axis needs.
+	// Axis is the scale of the values. Margin is how many letters precede the picture, at least
+	// as many as Axis needs.
 	Axis   Axis
 	Margin int
-	// Times are the ticks of the time from From to To, which the values are of.
+	// Times are the ticks of the time axis. The values cover the time from From to To.
 	From, To int64
 	Times    []TimeTick
 }
 
-// Points is how many values fit the width.
+// Points returns how many values fit the width.
 func Points(width int) int { return 2 * width }
 
 // dots are the bits of a braille letter, by column and row.
 var dots = [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}
 
-// Scale chooses the ends of a scale: it begins at zero unless values are far
-// from it.
+// Scale chooses the ends of a scale. It begins at zero unless the values are far from zero.
 func Scale(values []float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -54,7 +53,7 @@ func Scale(values []float64) (low, high float64) {
 	return low, high
 }
 
-// Lines draws the chart, and below it the time.
+// Lines draws the chart with the time axis below it.
 func (c *Chart) Lines() []string {
 	grid := make([][]rune, c.Height)
 	for i := range grid {
@@ -86,7 +85,7 @@ func (c *Chart) Lines() []string {
 	return c.scaled(grid)
 }
 
-// at is the value in a column of dots: as many values as there are fill the width.
+// at returns the value in a column of dots. The values fill the width, however many there are.
 func (c *Chart) at(x int) float64 {
 	if len(c.Values) == 0 {
 		return math.NaN()
@@ -94,23 +93,23 @@ func (c *Chart) at(x int) float64 {
 	return c.Values[x*len(c.Values)/Points(c.Width)]
 }
 
-// row is how far up v stands.
+// row returns the row of dots that shows v, counted from the bottom.
 func (c *Chart) row(v float64, rows int) int {
 	return int(math.Round(c.Axis.Share(v) * float64(rows-1)))
 }
 
-// Spaces is how many spaces between ticks a chart of so many lines has room for.
+// Spaces returns how many spaces between ticks a chart with that many lines has room for.
 func Spaces(height int) int {
 	return max(1, 2*height/5)
 }
 
-// scaled puts the scale in front of the rows, and the time below them.
+// scaled puts the scale in front of the rows and the time axis below them.
 func (c *Chart) scaled(grid [][]rune) []string {
 	labels := make([]string, c.Height)
 	margin := max(c.Margin, c.Axis.Margin())
 	for _, t := range c.Axis.Ticks {
 		i := c.Height - 1 - c.row(t.Value, 4*c.Height)/4
-		labels[i] = t.Label // In one line the top is what tells most.
+		labels[i] = t.Label // If ticks share a line, the label of the top one says most.
 	}
 	out := make([]string, c.Height, c.Height+3)
 	for i, row := range grid {
@@ -133,7 +132,7 @@ func (c *Chart) scaled(grid [][]rune) []string {
 	return append(out, c.below(margin-1)...)
 }
 
-// below are the lines of the time: the scale, what its ticks say, and days.
+// below returns the lines of the time axis: the scale, its labels, and the days.
 func (c *Chart) below(margin int) []string {
 	if len(c.Times) == 0 || c.Width < 1 {
 		return nil
@@ -158,18 +157,18 @@ func (c *Chart) below(margin int) []string {
 	return out
 }
 
-// line is one in which texts stand at their places.
+// line is a line with texts at certain places.
 type line struct {
 	letters []rune
-	end     int // of what stands farthest to the right
+	end     int // of the text farthest to the right
 }
 
 func newLine(width int) *line {
 	return &line{letters: []rune(strings.Repeat(" ", width))}
 }
 
-// centre puts a text, of letters of one column each, around a place, as far as the
-// ends of the line allow; it does not where another one stands.
+// centre puts a text, of letters one column wide each, around a place, as far as the ends of the
+// line allow. It reports false if another text is in the way.
 func (l *line) centre(text string, at int) bool {
 	letters := []rune(text)
 	begin := max(min(at-len(letters)/2, len(l.letters)-len(letters)), 0)
@@ -183,7 +182,7 @@ func (l *line) centre(text string, at int) bool {
 
 func (l *line) String() string { return strings.TrimRight(string(l.letters), " ") }
 
-// Margin is how many letters an axis needs beside the picture.
+// Margin returns how many letters an axis needs beside the picture.
 func (a *Axis) Margin() int {
 	wide := 0
 	for _, t := range a.Ticks {

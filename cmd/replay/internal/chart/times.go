@@ -4,18 +4,17 @@ import (
 	"time"
 )
 
-// TimeTick is one mark of a scale of times.
+// TimeTick is a mark of a time axis.
 type TimeTick struct {
 	At int64
-	// Label is the time as the zone's clocks show it, no finer than the ticks are
-	// apart.
+	// Label is the time on the zone's clocks, no finer than the distance of the ticks.
 	Label string
-	// Below is what stands below it where it is not that of the tick before: the
-	// day, or where clocks were changed, the name of their time.
+	// Below is the text below Label, if it differs from that of the previous tick: the day or,
+	// after a clock change, the zone's abbreviation.
 	Below string
 }
 
-// timeSteps are the distances within a day.
+// timeSteps are the distances of ticks within a day.
 var timeSteps = []time.Duration{
 	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
 	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
@@ -24,9 +23,8 @@ var timeSteps = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// Times are the ticks between two instants, at most so many: at times at which
-// the clocks of the zone showed round ones, through nights in which these were
-// changed.
+// Times returns at most that many ticks between two instants, at times when the clocks of the
+// zone show round numbers, also through nights with a clock change.
 func Times(from, to int64, zone *time.Location, most int) []TimeTick {
 	if most < 1 || to < from {
 		return nil
@@ -84,8 +82,8 @@ func layoutOf(step time.Duration) string {
 	return "15:04"
 }
 
-// hours are the instants at which clocks show multiples of a step: while clocks are
-// not changed these are as far apart as the step.
+// hours returns the instants at which clocks show multiples of a step. Between clock changes
+// they are one step apart.
 func hours(from, to, step int64, zone *time.Location) []int64 {
 	var list []int64
 	for at := from; at <= to; {
@@ -102,7 +100,7 @@ func hours(from, to, step int64, zone *time.Location) []int64 {
 		}
 		if rest != 0 {
 			if end-at < step-rest {
-				at = end // There is none before clocks are changed.
+				at = end // There is none before the clock change.
 				if end == to {
 					return list
 				}
@@ -126,8 +124,7 @@ func hours(from, to, step int64, zone *time.Location) []int64 {
 	return list
 }
 
-// dates are the instants that next leads to, one after the other; nil if there are
-// too many.
+// dates returns the instants that next yields, one after the other; nil if there are too many.
 func dates(from, to int64, zone *time.Location, most int, next func(time.Time) time.Time) []int64 {
 	list := []int64{}
 	begin, end := time.Unix(0, from).In(zone), time.Unix(0, to)
@@ -149,17 +146,17 @@ func firstOf(year int, month time.Month, zone *time.Location) time.Time {
 	return startOfDay(year, month, 1, zone)
 }
 
-// startOfDay is the first instant of a day: midnight, or where clocks are set
-// forward at midnight, what they are set to.
+// startOfDay returns the first instant of a day: midnight or, if clocks go forward at midnight,
+// the time that they are set to.
 func startOfDay(year int, month time.Month, day int, zone *time.Location) time.Time {
 	t := time.Date(year, month, day, 0, 0, 0, 0, zone)
 	if want := time.Date(year, month, day, 12, 0, 0, 0, time.UTC); t.Day() != want.Day() {
-		_, t = t.ZoneBounds() // It is still the day before.
+		_, t = t.ZoneBounds() // t is still on the day before.
 	}
 	return t
 }
 
-// below writes the ticks; day is the layout of what stands below.
+// below makes the ticks; day is the layout of the text below the labels.
 func below(list []int64, layout, day string, zone *time.Location) []TimeTick {
 	out := make([]TimeTick, len(list))
 	last, offset := "", 0

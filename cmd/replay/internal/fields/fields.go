@@ -1,6 +1,6 @@
-// Package fields reads and writes the fields of protobuf messages whose schema others define:
-// those of Prometheus, OpenTelemetry, Perfetto, pprof and gRPC. A few fields of each are in
-// use, for which generated code would be a thousand lines.
+// Package fields reads and writes fields of protobuf messages whose schemas others define: those
+// of Prometheus, OpenTelemetry, Perfetto, pprof and gRPC. It is used for a few fields of each,
+// for which generated code would take a thousand lines.
 package fields
 
 import (
@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ErrMalformed is the error of what is not a protobuf message.
+// ErrMalformed is the error for data that is not a protobuf message.
 var ErrMalformed = errors.New("it is not a protobuf message")
 
 // Uint appends a field that is a number: unsigned, an int64 that is not negative, an enum or a bool.
@@ -33,14 +33,14 @@ func Bytes[T ~string | ~[]byte](b []byte, field protowire.Number, v T) []byte {
 	return append(Head(b, field, len(v)), v...)
 }
 
-// Head appends what is before the size bytes of a string, bytes or a message.
+// Head appends what precedes the size bytes of a string, bytes or a message.
 func Head(b []byte, field protowire.Number, size int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(size))
 }
 
 // Each calls fn for each field of a message, until fn returns an error. A string, bytes or a
-// message come as bytes that are not nil, a number comes as number. Each passes over other
-// fields, whose type is fixed or a group.
+// message comes as bytes that are not nil, a number as number. Each skips other fields, whose
+// type is fixed or a group.
 func Each(message []byte, fn func(field protowire.Number, bytes []byte, number uint64) error) error {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)

@@ -22,7 +22,7 @@ func Bytes(x float64) string {
 	return Figures(x) + " " + byteNames[i]
 }
 
-// Count writes a number, with k, M, G where it is large.
+// Count writes a number, with k, M, G if it is large.
 func Count(x float64) string {
 	for _, s := range []struct {
 		limit float64
@@ -39,7 +39,7 @@ func Count(x float64) string {
 	return Figures(x)
 }
 
-// endless is from where on the digits of a number say nothing any more.
+// endless is the size from which all digits of a number say nothing any more.
 const endless = 1e18
 
 // Figures writes x with three or four figures and no trailing zeros.
@@ -100,13 +100,13 @@ func Seconds(x float64) string {
 	return Duration(time.Duration(x * 1e9))
 }
 
-// longest is, in seconds, what a time.Duration may not reach.
+// longest is, in seconds, the first length that a time.Duration cannot represent.
 const longest = 1 << 63 / 1e9
 
 // Duration writes a length of time in its two largest units.
 func Duration(d time.Duration) string {
 	if d < 0 {
-		return "-" + Duration(-max(d, -math.MaxInt64)) // The least has no opposite.
+		return "-" + Duration(-max(d, -math.MaxInt64)) // The least value has no opposite.
 	}
 	s := int64(d.Round(time.Second) / time.Second)
 	switch {
@@ -144,8 +144,7 @@ var others = map[string]struct {
 	"nanojoule": {1e-9, "J"}, "percent": {1, "%"}, "cycle": {1, "cycles"},
 }
 
-// Value writes x, which is in u. Rates are of counters; a rate of time is a
-// utilisation.
+// Value writes x, which is in u. A rate comes from a counter; a rate of time is a utilisation.
 func Value(x float64, u metric.Units, rate bool) string {
 	if math.IsNaN(x) {
 		return "NaN"
@@ -191,7 +190,7 @@ func Value(x float64, u metric.Units, rate bool) string {
 	return Figures(x) + " " + u.String()
 }
 
-// scale is how many of a scale's units make a second.
+// scale returns how many of a time scale's units make a second.
 func scale(s int8) float64 {
 	f, err := metric.Seconds.Factor(metric.Units{Time: 1, TimeScale: s})
 	if err != nil {
@@ -200,7 +199,7 @@ func scale(s int8) float64 {
 	return f
 }
 
-// plain writes a number without units: whole as it is, others in figures.
+// plain writes a number without units: whole numbers exactly, others with few figures.
 func plain(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -216,7 +215,7 @@ var sparks = []rune("▁▂▃▄▅▆▇█")
 // Spark draws values as a line of blocks between zero and top; NaN is a blank.
 func Spark(values []float64, top float64) string { return Sparks(values, top, 1)[0] }
 
-// Sparks is a small chart of several lines, the uppermost first.
+// Sparks draws a small chart of several lines, the uppermost first.
 func Sparks(values []float64, top float64, height int) []string {
 	lines := make([]string, height)
 	for row := range lines {
@@ -238,23 +237,23 @@ func Sparks(values []float64, top float64, height int) []string {
 	return lines
 }
 
-// Kind is what numbers of a unit are counted in.
+// Kind says how numbers of a unit are counted.
 type Kind int
 
 const (
 	Tens  Kind = iota // 1, 10, 100
-	Sizes             // bytes: 1024 make the next larger
-	Times             // seconds: 60 make the next larger
+	Sizes             // bytes: 1024 make the next larger unit
+	Times             // seconds: 60 make the next larger unit
 )
 
-// Scale is how Value counts: values times Factor are bytes or seconds, or numbers in
+// Scale is the way Value counts: values times Factor are bytes or seconds, or numbers counted in
 // tens.
 type Scale struct {
 	Kind   Kind
 	Factor float64
 }
 
-// ScaleOf is how Value counts what is in u.
+// ScaleOf returns how Value counts numbers in u.
 func ScaleOf(u metric.Units, rate bool) Scale {
 	switch {
 	case u.Other != "" || u == metric.NoUnits:

@@ -6,8 +6,8 @@ import (
 	"github.com/rivo/uniseg" // which letters combine and which are wide fills tables that others keep
 )
 
-// Width is how many columns of a terminal s takes: wide letters two, those that
-// combine with the one before none.
+// Width returns how many columns of a terminal s takes: wide letters take two, letters that
+// combine with the previous one take none.
 func Width(s string) int {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {
@@ -17,11 +17,11 @@ func Width(s string) int {
 	return len(s)
 }
 
-// Cut is s in at most width columns, with a sign where it was cut. No letter
-// is cut in two.
+// Cut returns s in at most width columns, with a sign where it was cut. It does not split
+// letters.
 func Cut(s string, width int) string { return CutAt(s, width, AtEnd) }
 
-// Place is where a text is cut: where what matters least of it stands.
+// Place is the place where a text is cut: its least important part.
 type Place uint8
 
 const (
@@ -30,7 +30,7 @@ const (
 	InMiddle              // of what begins with a number and ends with a name
 )
 
-// CutAt is s in at most width columns, with a sign where it was cut.
+// CutAt returns s in at most width columns, with a sign where it was cut.
 func CutAt(s string, width int, place Place) string {
 	if Width(s) <= width {
 		return s
@@ -43,7 +43,7 @@ func CutAt(s string, width int, place Place) string {
 	case AtStart:
 		return sign + tail(s, width-1)
 	case InMiddle:
-		// A number that was cut would be another one.
+		// A number must not be cut: the rest would be another number.
 		number := len(s) - len(strings.TrimLeft(s, "0123456789"))
 		if number > width-1 {
 			return sign + tail(s, width-1)
@@ -54,7 +54,7 @@ func CutAt(s string, width int, place Place) string {
 	return head(s, width-1) + sign
 }
 
-// head is the beginning of s in at most width columns.
+// head returns the beginning of s in at most width columns.
 func head(s string, width int) string {
 	have, state, rest := 0, -1, s
 	for len(rest) > 0 {
@@ -67,7 +67,7 @@ func head(s string, width int) string {
 	return s[:len(s)-len(rest)]
 }
 
-// tail is the end of s in at most width columns.
+// tail returns the end of s in at most width columns.
 func tail(s string, width int) string {
 	over, state, rest := Width(s)-width, -1, s
 	for over > 0 && len(rest) > 0 {
@@ -78,7 +78,7 @@ func tail(s string, width int) string {
 	return rest
 }
 
-// Pad fills s with blanks up to width: behind it, or before it.
+// Pad fills s with blanks up to width, behind or in front of it.
 func Pad(s string, width int, before bool) string {
 	blanks := strings.Repeat(" ", max(width-Width(s), 0))
 	if before {
@@ -87,7 +87,7 @@ func Pad(s string, width int, before bool) string {
 	return s + blanks
 }
 
-// Wrap breaks a text between words, and in words that are longer than a line.
+// Wrap breaks a text between words, and inside words that are longer than a line.
 func Wrap(text string, width int) []string {
 	width = max(width, 1)
 	var lines []string
@@ -103,7 +103,7 @@ func Wrap(text string, width int) []string {
 		for line == "" && Width(w) > width {
 			part := head(w, width)
 			if part == "" {
-				break // A letter of two columns in one.
+				break // a letter of two columns, and room for one
 			}
 			lines = append(lines, part)
 			w = w[len(part):]

@@ -1,6 +1,6 @@
-// Package naming maps metrics to the names of Prometheus. Each metric has a name of its
-// own by Prometheus' conventions, and the name of node_exporter where that has the same
-// metric, so that dashboards for node_exporter work.
+// Package naming maps metrics to names for Prometheus. Each metric has its own name that follows
+// Prometheus' conventions and, if node_exporter has the same metric, also the name from there,
+// so that dashboards for node_exporter work.
 package naming
 
 import (
@@ -11,65 +11,65 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Type is how the samples of a family are to be understood.
+// Type says how to understand the samples of a family.
 type Type string
 
 const (
 	Counter Type = "counter"
 	Gauge   Type = "gauge"
-	Info    Type = "info"    // 1, with what there is to tell in labels
-	Unknown Type = "unknown" // as node_exporter does not say
+	Info    Type = "info"    // 1, with the information in labels
+	Unknown Type = "unknown" // node_exporter does not say
 )
 
 // Label is a label of a series.
 type Label struct{ Name, Value string }
 
-// Family are the series of one name.
+// Family is all series with the same name.
 type Family struct {
-	// Name is that of the samples: that of a counter ends in _total, that of an
-	// info in _info, but node_exporter's are as they are.
+	// Name is the name of the samples. It ends in _total for a counter and in _info for an info;
+	// node_exporter's names stay as they are.
 	Name string
 	Type Type
 	// Unit is the base unit that the name ends with, if any.
 	Unit string
 	Help string
-	// Collector is the group that families are selected by: the first part of the
-	// metric's name, or node_exporter's own.
+	// Collector is the group that families are selected by: the first part of the metric's name,
+	// or node_exporter's own.
 	Collector string
 	Sources   []Source
 }
 
-// Source is where some series of a family come from.
+// Source says where some series of a family come from.
 type Source struct {
 	Metric string // as recorded
-	// Labels are the same for all.
+	// Labels are labels that all the series have.
 	Labels []Label
-	// Only is the name of the one instance that counts; its series have no label
-	// for it.
+	// Only is the name of the one instance that the source uses; its series have no label for
+	// it.
 	Only string
-	// Texts are labels and the metrics whose words they have, of an info.
+	// Texts are labels of an info, and the metrics whose words are their values.
 	Texts []Label
-	// Times is a metric without instances that the values are multiplied with.
+	// Times is a metric without instances to multiply the values with.
 	Times string
 	// Raw values are not converted to a base unit.
 	Raw bool
-	// Device calls the label of the instance so.
+	// Device names the label of the instance "device".
 	Device bool
-	// Kind is what of the reading is the value.
+	// Kind says what part of the reading is the value.
 	Kind Kind
 }
 
-// Kind is what of a reading is the value.
+// Kind says what part of a reading is the value.
 type Kind uint8
 
 const (
 	Value   Kind = iota
-	Clock        // the second since 1970 in which it was read
-	Failing      // 0 where there is a value, else 1
+	Clock        // the second since 1970 of the reading
+	Failing      // 0 if there is a value, else 1
 )
 
-// Scale is a multiplication, and then a division: of whole numbers, so that what
-// is rounded is the last digit only.
+// Scale is a multiplication followed by a division, both by whole numbers, so that only the last
+// digit is rounded.
 type Scale struct{ Mul, Div float64 }
 
 // Of scales a value.
@@ -83,8 +83,8 @@ func (s Scale) Of(x float64) float64 {
 	return x
 }
 
-// Number is a number as others have it: what is kept in 32 bits is the shortest
-// decimal that they stand for, as replay shows it, and not their widening.
+// Number returns a value as a float64. A 32-bit float becomes the shortest decimal that it
+// stands for, as replay shows it, rather than its exact binary value.
 func Number(v metric.Value) float64 {
 	x := metric.Number(v.Type, v.Bits)
 	if v.Type == metric.F32 {
@@ -96,10 +96,10 @@ func Number(v metric.Value) float64 {
 	return x
 }
 
-// Prefix begins all names of our own.
+// Prefix begins all of replay's own names.
 const Prefix = "tachograph_"
 
-// Own is a metric under a name of its own.
+// Own returns a metric's family under replay's own name.
 func Own(d *metric.Desc) Family {
 	unit, _ := base(d.Units)
 	f := Family{Type: Gauge, Unit: unit, Help: d.Help, Collector: Collector(d.Name), Sources: []Source{{Metric: d.Name}}}
@@ -114,7 +114,7 @@ func Own(d *metric.Desc) Family {
 	return f
 }
 
-// Scale is what makes values of d those of the source.
+// Scale returns the scale from values of d to those of the source.
 func (s *Source) Scale(d *metric.Desc) Scale {
 	if s.Raw {
 		return Scale{1, 1}
@@ -123,8 +123,8 @@ func (s *Source) Scale(d *metric.Desc) Scale {
 	return scale
 }
 
-// Series are the labels of the series of an instance of d, in the order of their
-// names; ok is false where the source has no such series.
+// Series returns the labels of the series of an instance of d, sorted by name; ok is false if
+// the source has no such series.
 func (s *Source) Series(d *metric.Desc, in *metric.Instance) (labels []Label, ok bool) {
 	labels = slices.Clone(s.Labels)
 	switch {
@@ -139,21 +139,21 @@ func (s *Source) Series(d *metric.Desc, in *metric.Instance) (labels []Label, ok
 	return labels, true
 }
 
-// Collector is the group that a metric belongs to.
+// Collector returns the group that a metric belongs to.
 func Collector(metric string) string {
 	group, _, _ := strings.Cut(metric, ".")
 	return group
 }
 
-// awkward are parts of names that Prometheus understands otherwise, or that speak
-// of a unit which the values are converted from.
+// awkward are parts of names that mean something else to Prometheus, or name a unit that the
+// values are converted from.
 var awkward = map[string]string{
 	"total": "overall", "count": "number", "sum": "added", "bucket": "bin", "created": "made", "info": "facts",
 	"us": "", "ms": "", "secs": "", "kb": "", "mb": "", "bytes": "", "seconds": "", "pct": "", "percent": "", "kbytes": "",
 	"s": "text", "centisecs": "hundredths", "gauge": "level", "counter": "tally", "usecs": "", "abs": "absolute",
 }
 
-// conventional is a metric's name as Prometheus would have it, with its unit.
+// conventional returns a metric's name by Prometheus' conventions, with its unit.
 func conventional(name, unit string) string {
 	var b strings.Builder
 	lower := false
@@ -177,8 +177,8 @@ func conventional(name, unit string) string {
 	all := strings.Split(b.String(), "_")
 	for i, p := range all {
 		word, odd := awkward[p]
-		// What a unit is called may stand within a name, and an odd word where it is
-		// no suffix.
+		// A unit's name may occur inside a name, and so may an awkward word that is not a
+		// suffix.
 		last := i == len(all)-1
 		switch {
 		case p == "":
@@ -195,7 +195,7 @@ func conventional(name, unit string) string {
 	return strings.Join(parts, "_")
 }
 
-// base is the base unit for u, as a part of a name, and what makes it of u.
+// base returns the base unit of u, as a part of a name, and the scale from u to it.
 func base(u metric.Units) (name string, s Scale) {
 	s = Scale{1, 1}
 	per := func(exponent int8, to, from float64) {
@@ -271,10 +271,10 @@ func base(u metric.Units) (name string, s Scale) {
 	return name, s
 }
 
-// scaleIn is a scale of which there are n; a stranger's may be any.
+// scaleIn limits the index of a scale to n scales; an archive from a stranger may have any.
 func scaleIn(scale int8, n int) int { return min(max(int(scale), 0), n-1) }
 
-// reduced divides both sides by what they share, as far as that is seen at once.
+// reduced divides both sides by a common factor, in the obvious cases.
 func reduced(s Scale) Scale {
 	switch {
 	case s.Mul == s.Div:
@@ -285,15 +285,13 @@ func reduced(s Scale) Scale {
 	return s
 }
 
-// labelsOf are the label names of domains whose instances have no label of the
-// domain's own name.
+// labelsOf are the label names of those domains whose label does not have the domain's own name.
 var labelsOf = map[string]string{
 	"disk": "device", "load": "over", "pressure": "over", "filesys": "mountpoint", "apfs container": "container", "apfs volume": "volume",
 	"cache level": "level", "nfs3 op": "operation", "interface": "interface",
 }
 
-// InstanceLabels are the labels of an instance of a domain, in the order of their
-// names.
+// InstanceLabels returns the labels of an instance of a domain, sorted by name.
 func InstanceLabels(indom string, in *metric.Instance) []Label {
 	if in == nil {
 		return nil
@@ -315,7 +313,7 @@ func InstanceLabels(indom string, in *metric.Instance) []Label {
 	return []Label{{name, in.Name}}
 }
 
-// pid is the number of a process.
+// pid returns the process ID of an instance.
 func pid(in *metric.Instance) string {
 	if pid := in.Label("pid"); pid != "" {
 		return pid
@@ -327,7 +325,7 @@ func pid(in *metric.Instance) string {
 	return text
 }
 
-// labelName makes a label's name of anything.
+// labelName turns any text into a label name.
 func labelName(s string) string {
 	b := []byte("of_" + s)
 	if len(s) > 0 && (s[0] < '0' || s[0] > '9') && s != "instance" && s != "job" && s != "le" && s != "quantile" && !strings.HasPrefix(s, "__") {
@@ -341,12 +339,11 @@ func labelName(s string) string {
 	return string(b)
 }
 
-// PerProcess reports whether a domain has so many instances that its families are
-// told only where they are asked for.
+// PerProcess reports whether a domain has so many instances that its families are returned only
+// on request.
 func PerProcess(indom string) bool { return metric.PerBoot(indom) }
 
-// ValidLabel reports whether Prometheus takes name as that of a label that people may
-// give.
+// ValidLabel reports whether Prometheus accepts name as the name of a label that users may set.
 func ValidLabel(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Node are the families of node_exporter on a platform: "linux" or "macos". Which
-// of their metrics there are an archive tells.
+// Node returns the families of node_exporter on a platform: "linux" or "macos". Which of their
+// metrics exist depends on the archive.
 func Node(platform string) []Family {
 	if platform == "macos" {
 		return nodes().macos
@@ -33,7 +33,7 @@ var nodes = sync.OnceValue(func() (all struct{ linux, macos []Family }) {
 	return all
 })
 
-// sourceOf reads a metric and the words on it.
+// sourceOf parses a metric with its options.
 func sourceOf(text string) Source {
 	metric, rest, _ := strings.Cut(text, ": ")
 	s := Source{Metric: metric}

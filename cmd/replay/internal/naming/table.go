@@ -1,15 +1,15 @@
 package naming
 
-// table are the families of node_exporter that there are metrics for, a line each:
-// the platform (both, linux or macos), the collector, the name, the type, and the
-// sources, a metric each with words on it behind a colon; below them the help.
+// table has the families of node_exporter whose metrics are recorded, a line each: the platform
+// (both, linux or macos), the collector, the name, the type, and the sources. Each source is a
+// metric, with options behind a colon. The help is below.
 //
 //	LABEL=VALUE   a label of all its series
-//	only=NAME     the instance called so, without a label for it
-//	device        the instance is called device
-//	times=METRIC  multiplied with that metric
-//	kind=clock    when it was read; kind=failing: 0 where there is a value, else 1
-//	texts=LABEL:METRIC ...  labels with the words of those metrics, of which there are no others
+//	only=NAME     the instance with that name, without a label for it
+//	device        the label of the instance is called device
+//	times=METRIC  multiplied by that metric
+//	kind=clock    the time of the reading; kind=failing: 0 if there is a value, else 1
+//	texts=LABEL:METRIC ...  labels with the words of those metrics; there can be no other options
 //	raw           not converted to a base unit
 const table = `
 macos boottime node_boot_time_seconds gauge | kern.boottime

@@ -2,11 +2,11 @@ package naming
 
 import "strings"
 
-// plain are the types as the older text format knows them.
+// plain maps types to those of the older text format.
 var plain = map[Type]Type{Counter: Counter, Gauge: Gauge, Info: Gauge, Unknown: "untyped"}
 
-// AppendHead appends what stands before the samples of a family: as OpenMetrics has it, or
-// the text format before that.
+// AppendHead appends the lines in front of the samples of a family, in the format of OpenMetrics
+// or in the older text format.
 func (f *Family) AppendHead(b []byte, openMetrics bool) []byte {
 	name, kind := f.Name, plain[f.Type]
 	if openMetrics {
@@ -23,7 +23,7 @@ func (f *Family) AppendHead(b []byte, openMetrics bool) []byte {
 	return b
 }
 
-// Stem is what OpenMetrics calls a family, whose samples are called after it.
+// Stem returns OpenMetrics' name of a family, which the names of its samples begin with.
 func (f *Family) Stem() string {
 	switch f.Type {
 	case Counter:
@@ -52,7 +52,7 @@ func AppendLabels(b []byte, labels []Label) []byte {
 	return append(b, '}')
 }
 
-// appendEscaped appends a text. What is no UTF-8 is told as one that says so.
+// appendEscaped appends a text. Invalid UTF-8 becomes the replacement character.
 func appendEscaped(b []byte, s string, quotes bool) []byte {
 	for _, r := range s {
 		switch {

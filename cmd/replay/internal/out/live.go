@@ -6,14 +6,13 @@ import (
 	"tachograph/cmd/replay/internal/human"
 )
 
-// liveWriter is a table whose rows are shown as they come. Its columns are as wide
-// as they are expected to have to be. What turns out to be wider is cut on a
-// terminal, where the column is one that can be cut; else the column is wider from
-// then on.
+// liveWriter is a table whose rows are shown as they come. The widths of its columns are
+// estimates. On a terminal, wider texts are cut if the column is flexible; otherwise the column
+// is wider from then on.
 type liveWriter struct {
 	*tableWriter
 	head    []string
-	natural []int // widths, before they are fitted to the terminal
+	natural []int // widths before they are fitted to the terminal
 	lines   int   // since the heading
 }
 
@@ -23,7 +22,7 @@ func newLive(w io.Writer, columns []Column, opt Options) *liveWriter {
 	t.head = t.heading()
 	for k, i := range t.keep {
 		t.widths[k] = max(t.widths[k], columns[i].Width)
-		t.times[k] = columns[i].Name == "time" // Before there is one.
+		t.times[k] = columns[i].Name == "time" // before there is a value
 	}
 	t.natural = append([]int(nil), t.widths...)
 	t.Resize(opt.Width, opt.Height)
@@ -39,12 +38,10 @@ func (t *liveWriter) Resize(width, height int) {
 	t.fit()
 }
 
-// leastScreen is how many lines a terminal has at least whose every screen has a
-// heading.
+// leastScreen is the least height of a terminal on which every screen gets a heading.
 const leastScreen = 5
 
-// Row writes a row. It is shown when Flush says that those that belong together are
-// complete.
+// Row writes a row. It appears when Flush says that the rows that belong together are complete.
 func (t *liveWriter) Row(cells []Cell) error {
 	row, alarms := t.row(cells)
 	for k, i := range t.keep {
@@ -63,5 +60,5 @@ func (t *liveWriter) Row(cells []Cell) error {
 	return nil
 }
 
-// Close writes what is still held back.
+// Close writes the rows that are still held back.
 func (t *liveWriter) Close() error { return t.Flush() }

@@ -103,7 +103,7 @@ func (c *csvWriter) cell(b []byte, v *Cell) []byte {
 	return b
 }
 
-// Series writes rows whose other fields are written once.
+// Series writes the rows. It formats the fields that they share only once.
 func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
 	var before, after []byte
 	for i := range head {
@@ -147,8 +147,8 @@ func (c *csvWriter) value(b []byte, p *Points, i int) []byte {
 
 func (c *csvWriter) Close() error { return c.Flush() }
 
-// text appends a field of letters that can all be shown; ends of lines and tabs
-// stay, in quotes, as csv has them.
+// text appends a field with printable letters only. Line ends and tabs stay, in quotes, as csv
+// allows.
 func (c *csvWriter) text(b []byte, s string) []byte {
 	s = visible.Lines(s)
 	if c.spreadsheet && isFormula(s) {
@@ -157,14 +157,13 @@ func (c *csvWriter) text(b []byte, s string) []byte {
 	return appendCSV(b, s)
 }
 
-// isFormula reports whether a spreadsheet would compute s instead of showing
-// it.
+// isFormula reports whether a spreadsheet would compute s instead of showing it.
 func isFormula(s string) bool {
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, " "))
 	return strings.ContainsRune("=+-@\t\n＝＋－＠", r) && s != ""
 }
 
-// appendCSV quotes as RFC 4180 does, where it must.
+// appendCSV quotes a field as in RFC 4180, if it has to.
 func appendCSV(b []byte, s string) []byte {
 	if s == "" || !strings.ContainsAny(s, "\",\r\n") && s[0] != ' ' && s[len(s)-1] != ' ' {
 		return append(b, s...)
@@ -242,7 +241,7 @@ func (j *jsonWriter) Row(cells []Cell) error {
 	return j.wrote()
 }
 
-// Series writes rows whose other fields are written once.
+// Series writes the rows. It formats the fields that they share only once.
 func (j *jsonWriter) Series(head, tail []Cell, p *Points) error {
 	field := func(b []byte, i int) []byte {
 		b = append(b, '"')
@@ -298,7 +297,7 @@ func (j *jsonWriter) value(b []byte, v *Cell) []byte {
 		return strconv.AppendUint(b, v.U, 10)
 	case Float:
 		if math.IsNaN(v.F) || math.IsInf(v.F, 0) {
-			// Json has no such numbers; a word keeps the value apart from absent.
+			// Json has no such numbers; a word distinguishes the value from an absent one.
 			return AppendQuoted(b, strconv.FormatFloat(v.F, 'g', -1, 64))
 		}
 		return appendFloat(b, v.F, floatBits(v))
@@ -312,13 +311,12 @@ func (j *jsonWriter) value(b []byte, v *Cell) []byte {
 	return append(b, "null"...)
 }
 
-// AppendJSON writes a cell that is no time as a json value.
+// AppendJSON writes a cell other than a time as a json value.
 func AppendJSON(b []byte, c *Cell) []byte { return (&jsonWriter{}).value(b, c) }
 
 func (j *jsonWriter) Close() error { return j.Flush() }
 
-// AppendQuoted writes s as a json string, with escapes for what a terminal
-// would obey.
+// AppendQuoted writes s as a json string, and escapes what a terminal would obey.
 func AppendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := 0; i < len(s); {

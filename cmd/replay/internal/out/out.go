@@ -13,7 +13,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Format is how rows are written.
+// Format is the format of rows.
 type Format string
 
 const (
@@ -31,21 +31,21 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("unknown format %q: use table, csv or json", s)
 }
 
-// Column is one column of rows.
+// Column is a column of rows.
 type Column struct {
 	Name string
 	// Title is the table's heading; Name in capitals if empty.
 	Title string
 	Right bool
-	// Width is how wide a live table makes the column at least.
+	// Width is the least width of the column in a live table.
 	Width int
-	// Flex columns are cut where the table is wider than the terminal; Cut is where
-	// their texts are.
+	// Flex columns are cut if the table is wider than the terminal; Cut is the place where their
+	// texts are cut.
 	Flex bool
 	Cut  human.Place
-	// Keep is how much the column matters. Where the terminal is too narrow those with
-	// the least go first, of equal ones the rightmost. The first and the last stay, and
-	// so does one of 100 or more, and a flexible one of which nothing is said.
+	// Keep is how much the column matters. If the terminal is too narrow, columns with the
+	// lowest Keep go first, of equal ones the rightmost. The first and the last column stay, and
+	// so does one of 100 or more, and a flexible one whose Keep is not set.
 	Keep int
 	// Only restricts the column to some formats.
 	Only Only
@@ -53,22 +53,22 @@ type Column struct {
 	Group string
 }
 
-// Only says where a column appears.
+// Only says in which formats a column appears.
 type Only uint8
 
 const (
 	Everywhere Only = iota
 	InTables
 	InMachine // csv and json
-	InJSON    // which may grow a column where csv has promised its header
+	InJSON    // which may get new columns, while the header of csv must not change
 	Nowhere
 )
 
-// Kind is what a cell holds.
+// Kind is the type of a cell's content.
 type Kind uint8
 
 const (
-	Blank  Kind = iota // absent, for Reason if that is known
+	Blank  Kind = iota // absent, for Reason if the reason is known
 	Text               // S
 	Int                // I
 	Uint               // U
@@ -87,8 +87,8 @@ type Cell struct {
 	F     float64
 	Units *metric.Units
 	Rate  bool
-	Alarm bool // out of the ordinary, which a table shows where it may
-	// Reason is why there is no value, or why the one that there is cannot be trusted.
+	Alarm bool // out of the ordinary; a table shows it, if it may
+	// Reason is why there is no value, or why the value cannot be trusted.
 	Reason metric.Reason
 	Human  string
 	Raw    []byte
@@ -103,10 +103,10 @@ func Natural(n uint64) Cell     { return Cell{Kind: Uint, U: n} }
 func None(why string) Cell      { return Cell{Human: why} }
 func (c Cell) As(h string) Cell { c.Human = h; return c }
 
-// If marks the cell as out of the ordinary, if it is.
+// If marks the cell as out of the ordinary if alarm is set.
 func (c Cell) If(alarm bool) Cell { c.Alarm = alarm; return c }
 
-// At is a cell for a time; one that is not known is zero.
+// At is a cell for a time; zero is an unknown time.
 func At(wall int64) Cell {
 	if wall == 0 {
 		return Cell{}
@@ -137,7 +137,7 @@ func Value(v metric.Value, u *metric.Units, rate bool) Cell {
 	return c
 }
 
-// Labels is a cell with an object of labels: as they are in json, as its text in csv.
+// Labels is a cell with an object of labels: an object in json, its text in csv.
 func Labels(labels []metric.Label) Cell {
 	b := []byte{'{'}
 	for i, l := range labels {
@@ -151,21 +151,21 @@ func Labels(labels []metric.Label) Cell {
 	return Cell{Kind: Detail, Raw: append(b, '}')}
 }
 
-// Options say where and for whom rows are written.
+// Options say where and for whom to write rows.
 type Options struct {
 	Format Format
 	Zone   *time.Location
-	// Width is the terminal's; 0 when the output is no terminal.
+	// Width is the terminal's; 0 if the output is no terminal.
 	Width int
 	Color bool
-	// Live rows come one by one: a table does not wait for others to see how wide its
+	// Live rows come one by one: a table does not wait for further ones to learn how wide its
 	// columns are, and repeats its heading on each screen of Height lines.
 	Live   bool
 	Height int
-	// Spreadsheet keeps cells of csv from being taken for formulas.
+	// Spreadsheet keeps spreadsheets from taking cells of csv for formulas.
 	Spreadsheet bool
-	// Now is the clock by which a table on a terminal ends its wait for more rows and settles
-	// the widths of its columns; nil: time.Now.
+	// Now is the clock for a table on a terminal: by it the table ends its wait for more rows
+	// and fixes the widths of its columns; nil: time.Now.
 	Now func() time.Time
 }
 
@@ -173,11 +173,11 @@ type Options struct {
 type Writer interface {
 	// Row writes one row, a cell for each column.
 	Row(cells []Cell) error
-	// Close writes what is still held back.
+	// Close writes the rows that are still held back.
 	Close() error
 }
 
-// Flusher is a Writer that can be told to hand on what it has been given.
+// Flusher is a Writer that can write at once all the rows that it has received.
 type Flusher interface {
 	Flush() error
 }
@@ -187,19 +187,19 @@ type Points struct {
 	Wall []int64
 	metric.Column
 	Type metric.Type
-	// Why says that csv has another column behind the value, for why one is absent, as
-	// json has it in any case.
+	// Why says that csv has another column after the value, with the reason why it is absent.
+	// json has that in any case.
 	Why bool
 }
 
-// SeriesWriter writes many rows that differ in their time and value only. The
-// columns are: those of head, the time, those of tail, the value.
+// SeriesWriter writes many rows that differ only in their time and value. The columns are those
+// of head, the time, those of tail, and the value.
 type SeriesWriter interface {
 	Series(head, tail []Cell, p *Points) error
 }
 
-// New begins a table, csv or json. Columns are those of every format; the
-// writer leaves out those that are not for its own.
+// New begins a table, csv or json. Columns has those of all formats; the writer leaves out those
+// that are not for its own.
 func New(w io.Writer, columns []Column, opt Options) Writer {
 	switch opt.Format {
 	case CSV:
@@ -214,13 +214,13 @@ func New(w io.Writer, columns []Column, opt Options) Writer {
 	}
 }
 
-// stream flushes at once at first, then by size and by time, so that output
-// appears as it is made and still costs few writes.
+// stream flushes the first row at once, later rows by size and by time. So output appears as it
+// is made, with few writes.
 type stream struct {
 	*bufio.Writer
 	zone  *time.Location
 	rows  int
-	told  int // rows when it was last looked how long they had waited
+	told  int // rows when it last checked how long they had waited
 	shown time.Time
 	stamp stampCache
 }
@@ -243,8 +243,8 @@ func (s *stream) wrote() error {
 	return s.show()
 }
 
-// series writes so many rows, which row appends one by one, in large pieces. In each
-// of them before stands ahead of the time, and after behind it.
+// series writes n rows in large pieces. row appends them one by one. Each of them has before in
+// front of the time, and after behind it.
 func (s *stream) series(line *[]byte, n int, before, after []byte, row func(b []byte, i int) []byte) error {
 	s.stamp.surround(before, after)
 	defer s.stamp.surround(nil, nil)
@@ -270,7 +270,7 @@ func (s *stream) series(line *[]byte, n int, before, after []byte, row func(b []
 	return nil
 }
 
-// show flushes what has waited for long.
+// show flushes after the first row, and later if the last flush was long enough ago.
 func (s *stream) show() error {
 	if now := time.Now(); s.rows == 1 || now.Sub(s.shown) >= flushEvery {
 		s.shown = now
@@ -279,19 +279,19 @@ func (s *stream) show() error {
 	return nil
 }
 
-// stampCache writes RFC 3339 times with nanoseconds; successive times share
-// their hour more often than not.
+// stampCache writes RFC 3339 times with nanoseconds. Successive times are usually in the same
+// hour.
 type stampCache struct {
-	from, to int64  // seconds since 1970 that share an hour and a zone
+	from, to int64  // seconds since 1970 in the same hour and zone
 	hour     int64  // when that hour begins
-	stamp    []byte // in which minutes and what is below them are to be filled in
-	minutes  int    // where these are in stamp
+	stamp    []byte // template for the minutes and all below them
+	minutes  int    // index of the minutes in stamp
 
-	before, after []byte // what is written around each time
+	before, after []byte // text to write around each time
 	text          []byte // all together
 }
 
-// surround sets what is written around each time.
+// surround sets the text to write around each time.
 func (c *stampCache) surround(before, after []byte) {
 	c.before, c.after = before, after
 	c.compose()
@@ -301,7 +301,7 @@ func (c *stampCache) compose() {
 	c.text = append(append(append(c.text[:0], c.before...), c.stamp...), c.after...)
 }
 
-// turn makes the hour of sec the one that times are told in, if it can be.
+// turn fills the cache with the hour of sec, if it can.
 func (c *stampCache) turn(sec int64, zone *time.Location) bool {
 	t := time.Unix(sec, 0).In(zone)
 	_, offset := t.Zone()
@@ -324,7 +324,7 @@ func (c *stampCache) turn(sec int64, zone *time.Location) bool {
 	return true
 }
 
-// pairs are the numbers from 00 to 99.
+// pairs has the numbers from 00 to 99.
 var pairs = func() (p [200]byte) {
 	for i := range 100 {
 		p[2*i], p[2*i+1] = byte('0'+i/10), byte('0'+i%10)

@@ -12,8 +12,7 @@ import (
 	"tachograph/cmd/replay/internal/human"
 )
 
-// sampleRows is how many rows a table looks at before it settles how wide its
-// columns are.
+// sampleRows is how many rows a table collects before it fixes the widths of its columns.
 const sampleRows = 100
 
 type tableWriter struct {
@@ -22,10 +21,10 @@ type tableWriter struct {
 	keep    []int
 	widths  []int
 	times   []bool // columns that hold times
-	brief   bool   // times are written without their year
-	hidden  []bool // columns without a value, or without a place
+	brief   bool   // times are written without the year
+	hidden  []bool // columns without a value, or without room
 	held    [][]string
-	alarms  []uint64 // of the rows that are held, a bit for each column
+	alarms  []uint64 // of the held rows, a bit for each column
 	settled bool
 	began   time.Time
 	opt     Options
@@ -61,7 +60,7 @@ func (t *tableWriter) Row(cells []Cell) error {
 	return nil
 }
 
-// row is what is shown of a row, and which columns of it are out of the ordinary.
+// row returns the texts of a row, and which of its columns are out of the ordinary.
 func (t *tableWriter) row(cells []Cell) (row []string, alarms uint64) {
 	row = make([]string, len(t.keep))
 	for k, i := range t.keep {
@@ -120,7 +119,7 @@ func (t *tableWriter) show(c *Cell) string {
 	return human.Figures(x)
 }
 
-// settle decides how the table looks; whole says that it has all rows.
+// settle fixes how the table looks; whole says that it has all rows.
 func (t *tableWriter) settle(whole bool) error {
 	t.settled = true
 	t.hidden = make([]bool, len(t.keep))
@@ -146,7 +145,7 @@ func (t *tableWriter) settle(whole bool) error {
 	return t.Flush()
 }
 
-// heading is the first line, by which it begins to settle the widths.
+// heading returns the first line, and initializes the widths from it.
 func (t *tableWriter) heading() []string {
 	t.widths = make([]int, len(t.keep))
 	head := make([]string, len(t.keep))
@@ -160,8 +159,8 @@ func (t *tableWriter) heading() []string {
 	return head
 }
 
-// hideEmpty leaves out the columns that have no value in any row; not the
-// last, which the table is about, unless it is said to matter little.
+// hideEmpty leaves out the columns that have no value in any row, but not the last one, which
+// the table is about, unless its Keep is negative.
 func (t *tableWriter) hideEmpty() {
 	for k := range t.keep {
 		if k == len(t.keep)-1 && t.columns[t.keep[k]].Keep >= 0 {
@@ -177,18 +176,18 @@ func (t *tableWriter) hideEmpty() {
 	}
 }
 
-// What flexible columns are cut to: before other columns go, before times are
-// written briefly, and where nothing else helps.
+// flexible are the widths to cut flexible columns to: before other columns go, before times lose
+// their year, and if nothing else helps.
 var flexible = []int{16, 8, 3}
 
-// always is how much columns matter that never go.
+// always is the Keep from which columns are never left out.
 const always = 100
 
-// yearWidth is what times without their year save.
+// yearWidth is the width of the year in times.
 const yearWidth = len("2026-")
 
-// fit makes the table as wide as the terminal: flexible columns are cut, those go
-// that matter least, and where that is not enough times lose their year.
+// fit makes the table fit the terminal: it cuts flexible columns, leaves out those that matter
+// least and, if that is not enough, leaves the year out of times.
 func (t *tableWriter) fit() {
 	t.brief = false
 	if t.opt.Width <= 0 {
@@ -214,7 +213,7 @@ func (t *tableWriter) fit() {
 	}
 }
 
-// least is how wide the table is at least with so much of its flexible columns.
+// least returns the least width of the table if flexible columns are cut to flexible.
 func (t *tableWriter) least(flexible int) int {
 	total := -2
 	for k, w := range t.widths {
@@ -229,7 +228,7 @@ func (t *tableWriter) least(flexible int) int {
 	return total
 }
 
-// leastWanted is the column that goes first; -1 where none may.
+// leastWanted returns the column to leave out first; -1 if there is none.
 func (t *tableWriter) leastWanted() int {
 	found := -1
 	for k := 1; k < len(t.keep)-1; k++ {
@@ -244,8 +243,7 @@ func (t *tableWriter) leastWanted() int {
 	return found
 }
 
-// cut takes what is too much from the widest of the flexible columns, until each has
-// so little.
+// cut shortens the widest flexible columns until the table fits, or each is down to least.
 func (t *tableWriter) cut(least int) {
 	for over := t.least(math.MaxInt32) - t.opt.Width; over > 0; over-- {
 		widest := -1
@@ -261,8 +259,8 @@ func (t *tableWriter) cut(least int) {
 	}
 }
 
-// room is how wide the columns are for one row: where what cannot be cut is wider
-// than was expected, what can be cut gives way.
+// room returns the widths of the columns for one row: if a text that cannot be cut is wider than
+// expected, flexible columns give way.
 func (t *tableWriter) room(row []string) []int {
 	over := 0
 	for k, s := range row {
@@ -283,7 +281,7 @@ func (t *tableWriter) room(row []string) []int {
 	return widths
 }
 
-// write writes a row, in as many lines as it returns.
+// write writes a row and returns how many lines it took.
 func (t *tableWriter) write(row []string, alarms uint64, head bool) int {
 	var b strings.Builder
 	var below []string
@@ -349,9 +347,9 @@ func (t *tableWriter) write(row []string, alarms uint64, head bool) int {
 	return 1 + len(below)
 }
 
-// wrap breaks the text of a last column, which begins behind start columns, into
-// what fits there and what stands below: where the terminal leaves little room,
-// and where that keeps a word whole, all of it.
+// wrap breaks the text of a last column, which begins in column start, into the part that fits
+// there and the lines below. If there is little room there, or a word would have to be broken
+// that fits below, all of the text goes below.
 func (t *tableWriter) wrap(col *Column, s string, start int) (text string, below []string, indent int) {
 	const little = 24
 	room := t.opt.Width - start
@@ -367,7 +365,7 @@ func (t *tableWriter) wrap(col *Column, s string, start int) (text string, below
 	}
 }
 
-// longest is how wide the widest word of a text is.
+// longest returns the width of the widest word of a text.
 func longest(text string) int {
 	wide := 0
 	for _, w := range strings.Fields(text) {

@@ -11,11 +11,11 @@ import (
 	"tachograph/cmd/replay/internal/human"
 )
 
-// faces are the letters of each size; those of SVG are the viewer's own, which are
-// about as wide.
+// faces are the fonts for each size. An SVG uses the viewer's own fonts, whose letters are about
+// as wide.
 var faces = make(map[faceKey]font.Face)
 
-// drawing is held by who draws: a face is for one at a time.
+// drawing is locked while a picture is drawn: only one goroutine may use a face.
 var drawing sync.Mutex
 
 type faceKey struct {
@@ -34,7 +34,7 @@ func faceOf(size float64, bold bool) font.Face {
 	}
 	parsed, err := opentype.Parse(ttf)
 	if err != nil {
-		panic(err) // It is part of the program.
+		panic(err) // The font is part of the program.
 	}
 	f, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone})
 	if err != nil {
@@ -44,8 +44,8 @@ func faceOf(size float64, bold bool) font.Face {
 	return f
 }
 
-// textWidth is about how wide a text is. Letters that the font does not have are as
-// wide as it is high: those of most scripts that it lacks are.
+// textWidth returns about how wide a text is. It takes letters that the font lacks to be as wide
+// as the font is high, as they are in most such scripts.
 func textWidth(s string, size float64, bold bool) float64 {
 	f := faceOf(size, bold)
 	total := 0.0
@@ -59,7 +59,7 @@ func textWidth(s string, size float64, bold bool) float64 {
 	return total
 }
 
-// fitText is as much of a text as has room, cut at its end.
+// fitText cuts the end of a text that is wider than room.
 func fitText(s string, size float64, bold bool, room float64) string {
 	if textWidth(s, size, bold) <= room {
 		return s

@@ -14,7 +14,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Picture is what is drawn.
+// Picture is a picture to draw.
 type Picture struct {
 	Title, Subtitle string
 	From, To        int64 // wall clock
@@ -26,7 +26,7 @@ type Picture struct {
 	Dark            bool
 }
 
-// Panel is one plot: lines in one unit.
+// Panel is a plot of lines in one unit.
 type Panel struct {
 	Title string
 	Units metric.Units
@@ -34,8 +34,8 @@ type Panel struct {
 	Lines []Line
 }
 
-// Line is one series, at equal distances from the begin of the picture to its end;
-// NaN where there is nothing.
+// Line is a series of values at equal distances, from the beginning of the picture to its end;
+// NaN where there is no value.
 type Line struct {
 	Name   string
 	Values []float64
@@ -47,13 +47,13 @@ type Band struct {
 	Text     string
 }
 
-// Mark is something that happened.
+// Mark is an event.
 type Mark struct {
 	At   int64
 	Text string
 }
 
-// What is around the panels, in dots.
+// Sizes in dots, most of them of what is around the panels.
 const (
 	left, right  = 86.0, 22.0
 	top, bottom  = 62.0, 52.0
@@ -67,13 +67,13 @@ const (
 	largestSize  = 8000
 )
 
-// UsualHeight is how high a picture of so many panels is best.
+// UsualHeight returns the best height for a picture with that many panels.
 func UsualHeight(panels int) int {
 	n := float64(panels)
 	return int(top + bottom + float64(n*(usualPanel+titleHeight)) + float64((n-1)*panelGap))
 }
 
-// Check refuses a size that is none, or has no room for the panels.
+// Check refuses a size that is invalid, or has no room for the panels.
 func (p *Picture) Check() error {
 	if p.Width < smallestSize || p.Height < 100 || p.Width > largestSize || p.Height > largestSize {
 		return fmt.Errorf("%dx%d is no size for a picture: use %dx100 to %dx%[4]d", p.Width, p.Height, smallestSize, largestSize)
@@ -90,7 +90,7 @@ func (p *Picture) panelHeight() float64 {
 	return (float64(p.Height)-top-bottom-float64((n-1)*panelGap))/n - titleHeight
 }
 
-// Points is how many points the lines of a picture so wide have at most.
+// Points returns the most points of a line in a picture of that width.
 func Points(width int) int { return max(int(float64(width)-left-right), 2) }
 
 type point struct{ x, y float64 }
@@ -99,10 +99,10 @@ type point struct{ x, y float64 }
 type canvas interface {
 	rect(x, y, w, h float64, c paint)
 	line(points []point, width float64, dashed bool, c paint)
-	// text stands at x on the line y; align is -1, 0 or 1: to the right of x, around
-	// it, to the left of it.
+	// text writes s at x on the line y. align is -1, 0 or 1: to the right of x, around it, to
+	// the left of it.
 	text(x, y, size float64, align int, bold bool, c paint, s string)
-	// hint is what the part of the picture says that is pointed at, where that can be.
+	// hint is the text that appears when the mouse points at that part, where that is possible.
 	hint(x, y, w, h float64, s string)
 }
 
@@ -149,7 +149,7 @@ func (p *Picture) draw(c canvas) {
 	}
 }
 
-// panel draws one plot, the top of which is y.
+// panel draws a plot with its top at y.
 func (p *Picture) panel(c canvas, t *theme, panel *Panel, x func(int64) float64, ticks []chart.TimeTick, y, height float64) {
 	width := float64(p.Width) - left - right
 	var all []float64
@@ -196,7 +196,7 @@ func (p *Picture) panel(c canvas, t *theme, panel *Panel, x func(int64) float64,
 	}
 }
 
-// legend is a panel's title, and which line is which.
+// legend draws a panel's title and the names of its lines.
 func (p *Picture) legend(c canvas, t *theme, panel *Panel, y float64) {
 	width := float64(p.Width) - left - right
 	named := len(panel.Lines) > 1 || len(panel.Lines) == 1 && panel.Lines[0].Name != ""
@@ -214,7 +214,7 @@ func (p *Picture) legend(c canvas, t *theme, panel *Panel, y float64) {
 		room := left + width - at - 18
 		name := visible.Text(l.Name)
 		if rest := len(panel.Lines) - i; rest > 1 {
-			room -= 46 // How many more there are, if this one is the last.
+			room -= 46 // Room for how many more there are, in case this is the last one.
 			if textWidth(name, textSize, false) > room {
 				c.text(at, y, textSize, -1, false, t.faint, fmt.Sprintf("and %d more", rest))
 				return
@@ -230,8 +230,7 @@ func (p *Picture) legend(c canvas, t *theme, panel *Panel, y float64) {
 	}
 }
 
-// marks are events through all panels, with what they are above the first where there
-// is room.
+// marks draws events through all panels, with their texts above the first if there is room.
 func (p *Picture) marks(c canvas, t *theme, x func(int64) float64, from, to float64) {
 	end := -math.MaxFloat64
 	for _, m := range p.Marks {
@@ -277,7 +276,7 @@ func parts(values []float64) []part {
 	return out
 }
 
-// thinned leaves out points in the middle of level stretches.
+// thinned leaves out the inner points of level stretches.
 func thinned(points []point) []point {
 	out := points[:0:0]
 	for i, pt := range points {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// PNG is the picture in dots.
+// PNG returns the picture as an image of dots.
 func (p *Picture) PNG() ([]byte, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ const dash, pause = 4.0, 3.0
 func (d *dots) line(points []point, width float64, dashed bool, c paint) {
 	straight := len(points) == 2 && (points[0].x == points[1].x || points[0].y == points[1].y)
 	if straight && !dashed && width == 1 {
-		// One row of dots, not two pale ones.
+		// One row of dots instead of two pale ones.
 		a, b := points[0], points[1]
 		d.rect(math.Floor(math.Min(a.x, b.x)), math.Floor(math.Min(a.y, b.y)), math.Max(math.Abs(b.x-a.x), 1), math.Max(math.Abs(b.y-a.y), 1), c)
 		return
@@ -85,7 +85,7 @@ func between(a, b point, share float64) point {
 	return point{a.x + float64((b.x-a.x)*share), a.y + float64((b.y-a.y)*share)}
 }
 
-// extent is the rectangle that a line lies in.
+// extent returns the rectangle that contains a line.
 func extent(points []point, width float64) (left, top, right, bottom int) {
 	minX, minY, maxX, maxY := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for _, p := range points {
@@ -94,8 +94,8 @@ func extent(points []point, width float64) (left, top, right, bottom int) {
 	return int(minX - width - 1), int(minY - width - 1), int(maxX+width) + 2, int(maxY+width) + 2
 }
 
-// stroke adds a stretch of a line to what is filled, a little longer than it is, so
-// that those that meet do so without a notch.
+// stroke adds a segment of a line to the area to fill. It makes the segment a little longer, so
+// that there is no notch where segments meet.
 func stroke(r *vector.Rasterizer, a, b point, width float64, origin image.Point) {
 	dx, dy := b.x-a.x, b.y-a.y
 	length := math.Hypot(dx, dy)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// SVG is the picture as a document by itself.
+// SVG returns the picture as a complete document.
 func (p *Picture) SVG() ([]byte, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -26,8 +26,8 @@ func (p *Picture) SVG() ([]byte, error) {
 
 type svg struct{ bytes.Buffer }
 
-// escaped is text as it stands in a document: it can be neither markup nor what XML
-// does not know.
+// escaped returns a text that is safe in a document: it contains neither markup nor letters that
+// XML does not allow.
 func escaped(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xfffe || r == 0xffff || r >= 0xd800 && r < 0xe000 {
@@ -38,7 +38,7 @@ func escaped(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;").Replace(s)
 }
 
-// number is a length in tenths of a dot.
+// number writes a length, rounded to tenths of a dot.
 func number(x float64) string {
 	return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64)
 }

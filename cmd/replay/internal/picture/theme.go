@@ -3,8 +3,8 @@ package picture
 // paint is a colour without transparency.
 type paint struct{ r, g, b uint8 }
 
-// theme is how a picture looks. Its lines differ in lightness as well as in hue, for
-// those who do not see all colours, and for paper.
+// theme is the set of colours of a picture. Its lines differ in lightness as well as in hue, for
+// readers who do not see all colours, and for paper.
 type theme struct {
 	ground, text, faint, axis, grid, band, mark paint
 	lines                                       []paint

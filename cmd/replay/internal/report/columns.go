@@ -8,8 +8,8 @@ import (
 	"tachograph/store/query"
 )
 
-// mostColumns is how many columns a plot has at most: more than a wide screen has
-// dots, so that zooming shows more, and few enough that a day fits into a mail.
+// mostColumns is the most columns that a plot has: more than a wide screen has dots, so that
+// zooming shows more, and few enough that a day fits into a mail.
 const mostColumns = 3000
 
 // steps are the lengths of columns that people can reckon with.
@@ -19,16 +19,16 @@ var steps = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// grid is the window cut into columns of equal length. Column k holds what was read
-// after its begin and up to its end, as the steps of "replay rates --step" do.
+// grid is the window cut into columns of equal length. Column k holds what was read after its
+// beginning and up to its end, like the steps of "replay rates --step".
 type grid struct {
-	from int64 // begin of the first column
+	from int64 // beginning of the first column
 	step int64
 	n    int
 }
 
-// newGrid covers a window with columns of a length or, where that is zero, with at most
-// so many.
+// newGrid covers a window with columns of length step or, if that is zero, with at most that
+// many columns.
 func newGrid(from, to, step int64, most int) grid {
 	g := grid{step: step}
 	if step <= 0 {
@@ -42,7 +42,7 @@ func newGrid(from, to, step int64, most int) grid {
 	return g
 }
 
-// stepOf is how long columns are that at most so many of cover a length.
+// stepOf returns the length of columns with which at most that many cover a length.
 func stepOf(length int64, most int) int64 {
 	step := int64(0)
 	for _, s := range steps {
@@ -59,7 +59,7 @@ func stepOf(length int64, most int) int64 {
 
 func mod(a, b int64) int64 { return ((a % b) + b) % b }
 
-// column is the one that an instant belongs to, -1 before the first.
+// column returns the column that contains an instant, -1 before the first.
 func (g grid) column(wall int64) int {
 	if wall <= g.from {
 		return -1
@@ -67,7 +67,7 @@ func (g grid) column(wall int64) int {
 	return int((wall - g.from - 1) / g.step)
 }
 
-// track is a series brought down to the columns of a grid.
+// track is a series reduced to the columns of a grid.
 type track struct {
 	name      string
 	mean      []float64 // sums until finish; NaN where nothing was recorded
@@ -86,9 +86,9 @@ func newTrack(name string, n int) *track {
 	return t
 }
 
-// add takes a value that was read at wall and tells of the time since the one before,
-// which every is the usual length of. Where a column is shorter than that the value
-// stands in all the columns that it tells of; held values stand until the next.
+// add adds a value that was read at wall. It describes the time since the previous value,
+// usually every. If columns are shorter than that, the value goes into all the columns that it
+// describes; held values last until the next.
 func (t *track) add(g grid, wall int64, x float64, every int64) {
 	length := wall - t.last
 	if t.last == 0 || length <= 0 || length > 3*every {
@@ -148,7 +148,7 @@ func (t *track) finish(factor float64) {
 	t.weight = nil
 }
 
-// everyOf is how often a series was read.
+// everyOf returns how often a series was read.
 func everyOf(s *query.Series) int64 {
 	class := metric.Fast
 	if s.Metric != nil {
@@ -160,9 +160,9 @@ func everyOf(s *query.Series) int64 {
 	return int64(time.Second)
 }
 
-// level has all sums of a column together be no more than so much of what is covered of
-// it. The rest is of the columns before, up to where nothing is covered, or else of those
-// behind.
+// level limits the sum of all series in a column to whole times the covered part of the column.
+// What exceeds it goes to earlier columns, up to the next column that is not covered at all, and
+// what they have no room for goes to later ones.
 func level(sums [][]float64, covered []float64, whole float64) {
 	rest := make([]float64, len(sums))
 	for begin := 0; begin < len(covered); {
@@ -181,7 +181,7 @@ func level(sums [][]float64, covered []float64, whole float64) {
 	}
 }
 
-// fit puts into a column what is left of others, as far as there is room.
+// fit adds the rest from other columns to a column and keeps as rest what has no room.
 func fit(sums [][]float64, rest []float64, k int, room float64) {
 	all := 0.0
 	for i := range sums {

@@ -5,17 +5,17 @@ import (
 	"tachograph/store/query"
 )
 
-// Crash is an end that was not a clean one.
+// Crash is an unclean end.
 type Crash struct {
-	// Last is the last sample before it, Up when the machine, or the recorder, was up
+	// Last is the last sample before it, Up the time when the machine, or the recorder, was up
 	// again.
 	Last, Up int64
 	Text     string
 }
 
-// LastCrash is the last crash of a host's machine: a panic, or a start without a
-// shutdown before it. Where none was recorded it is the last time that the recorder
-// alone did not end cleanly, which is seen by its next start in the same boot.
+// LastCrash returns the last crash of a host's machine: a panic, or a start without a previous
+// shutdown. If there is none, it returns the last unclean end of the recorder alone, which shows
+// in the recorder's next start during the same boot.
 func LastCrash(a query.Archive, host string) (Crash, bool) {
 	w := query.Window{Hosts: []string{host}}
 	from, _, list := query.Covered(a, w)
@@ -23,8 +23,8 @@ func LastCrash(a query.Archive, host string) (Crash, bool) {
 		return Crash{}, false
 	}
 	var machine, recorder Crash
-	clean := true // nothing is known of what was before the recording
-	running := "" // the boot in which the recorder runs, as far as was told
+	clean := true // what was before the recording is unknown
+	running := "" // the boot in which the recorder runs, as far as is known
 	var panicked int64
 	for e := range query.SortedEvents(a, w, metric.EventBoot, metric.EventShutdown, metric.EventPanic, metric.EventStart, metric.EventStop) {
 		switch e.Kind {

@@ -9,23 +9,23 @@ import (
 	"tachograph/cmd/replay/internal/stacks"
 )
 
-// Flame is the tree of calls of the window's stacks, from each node to the first that it
-// calls and then to the next beside it: Depth says how they hang together.
+// Flame is the tree of calls of the window's stacks, listed depth first: after each node come
+// the nodes that it calls. Depth says how they are connected.
 type Flame struct {
 	About string `json:"about"`
 	// Command shows the same in a terminal.
 	Command string `json:"command,omitempty"`
-	// Names are of functions, with the file that they are from, and of processes.
+	// Names are names of functions, with the file that they are from, and of processes.
 	Names   []string `json:"names"`
 	Depth   []int    `json:"depth"`
 	Name    []int    `json:"name"`
 	Count   []uint64 `json:"count"`
 	Running []uint64 `json:"running"`
-	// Hidden says how small what is left out is.
+	// Hidden says how small the nodes are that are left out.
 	Hidden string `json:"hidden,omitempty"`
 }
 
-// Bounds of what a page draws: nodes, and how small they may be, as a part of all.
+// Bounds of what a page draws: the number of nodes, and their smallest share of all samples.
 const (
 	mostNodes = 4000
 	leastNode = 0.0005
@@ -84,7 +84,7 @@ func (c *collector) flames() error {
 	return nil
 }
 
-// many counts the nodes below n that have at least so many samples, up to a limit.
+// many counts the nodes below n that have at least that many samples, up to a limit.
 func many(n *stacks.Node, least uint64, limit int) int {
 	sum := 0
 	for _, child := range n.Children {

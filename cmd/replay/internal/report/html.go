@@ -13,8 +13,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// scripts are the parts of the page's program, in order. All but the first, which is
-// others' work, are one program.
+// scripts are the parts of the page's program, in order. They form one program; before them
+// comes the library uplot.js, the work of others.
 var scripts = []string{"human.js", "time.js", "load.js", "plot.js", "figure.js", "processes.js", "flame.js", "parts.js", "page.js"}
 
 func asset(name string) string {
@@ -27,7 +27,7 @@ func asset(name string) string {
 
 var page = template.Must(template.New("page").Parse(asset("page.html")))
 
-// script is the page's program of these parts, which begins with a function of them.
+// script returns the page's program made from these parts, which runs the function begin.
 func script(parts []string, begin string) string {
 	var b strings.Builder
 	b.WriteString("/*\n" + asset("uplot.LICENSE") + "*/\n" + asset("uplot.js") + "\n(function () {\n'use strict';\n")
@@ -39,18 +39,19 @@ func script(parts []string, begin string) string {
 	return b.String()
 }
 
-// hash is how a content security policy knows a script or a style.
+// hash returns the hash that a content security policy uses for a script or a style.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// policyOf lets a page run its own program and use its own style, and nothing else.
+// policyOf returns a policy that lets a page run its own program and use its own style, and
+// nothing else.
 func policyOf(program, style string) string {
 	return "default-src 'none'; script-src " + hash(program) + "; style-src " + hash(style) + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// Title says what the page is of.
+// Title says what the page is about.
 func (p *Page) Title() string { return p.doc.Title }
 
 // WriteHTML writes the page as one file.
@@ -58,7 +59,7 @@ func (p *Page) WriteHTML(w io.Writer) error {
 	program, style := script(scripts, "main"), asset("uplot.css")+"\n"+asset("page.css")
 	about := map[string]any{
 		"Document": &p.doc,
-		// Both are the program's own, not the archive's.
+		// Both come from this program, not from the archive.
 		"Script": template.JS(program), "Style": template.CSS(style),
 		"Policy": policyOf(program, style),
 	}

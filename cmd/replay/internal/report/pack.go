@@ -10,10 +10,10 @@ import (
 	"math"
 )
 
-// blocks are arrays of numbers, one behind the other, each four bytes a number: the
-// bits are combined (xor) with those of the number before, and bytes of the same
-// weight stand together. Neighbours are alike, so this is mostly zeros to deflate.
-// Block 0 does not exist: zero stands for none.
+// blocks are arrays of numbers, one after the other, with four bytes for each number: its bits
+// are combined (xor) with those of the previous number, and bytes of the same weight are stored
+// together. Neighbours are alike, so this is mostly zeros for deflate. There is no block 0: zero
+// means none.
 type blocks struct {
 	data bytes.Buffer
 	ends []int
@@ -34,8 +34,8 @@ func (b *blocks) bits(list []uint32) int {
 	return len(b.ends)
 }
 
-// floats keeps values in single precision, which is more than four figures. What is
-// unknown stays NaN.
+// floats stores values in single precision, which is more than four figures. Unknown values stay
+// NaN.
 func (b *blocks) floats(list []float64) int {
 	bits := make([]uint32, len(list))
 	for i, x := range list {
@@ -48,8 +48,8 @@ func (b *blocks) floats(list []float64) int {
 	return b.bits(bits)
 }
 
-// WriteData writes the page's document and numbers alone, deflated: the length of the
-// document as four bytes, its JSON, then the blocks, whose ends the document tells.
+// WriteData writes the page's document and numbers alone, deflated: the length of the document
+// in four bytes, its JSON, which has the ends of the blocks, then the blocks.
 func (p *Page) WriteData(w io.Writer) error {
 	text, err := json.Marshal(struct {
 		*document
@@ -74,7 +74,7 @@ func (p *Page) WriteData(w io.Writer) error {
 	return z.Close()
 }
 
-// writeEncoded writes the data as text that may stand in a page.
+// writeEncoded writes the data as text that a page can contain.
 func (p *Page) writeEncoded(w io.Writer) error {
 	e := base64.NewEncoder(base64.StdEncoding, w)
 	if err := p.WriteData(e); err != nil {

@@ -4,39 +4,39 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A wish is a plot that the page has where the archive can tell it.
+// A wish is a plot that the page has if the archive has the data.
 type wish struct {
 	id, group, title string
-	// about says in a sentence what is drawn.
+	// about describes the plot in a sentence.
 	about string
 	of    *measure
-	// parts are its series, from the bottom up where they are stacked.
+	// parts are its series, from the bottom up if they are stacked.
 	parts   []part
 	stacked bool
-	// cores says that what is read is the time of all processors together, and
-	// shown as the share of them.
+	// cores says that the values are the time of all processors together, to be shown as a share
+	// of them.
 	cores bool
-	// full is what a full plot is: one for shares, what an expression gives, or
-	// zero, where the values tell.
+	// full is the value at the top of the plot: one for shares, the value of fullExpr, or zero
+	// to let the values set it.
 	full     float64
 	fullExpr string
-	// heat draws an instance a row, in shades.
+	// heat draws each instance as a shaded row.
 	heat bool
-	// wanted says that its absence is worth a word.
+	// wanted is what the page says is missing if the plot is; "" if that is not worth a word.
 	wanted string
-	quiet  bool // left out where all of it is zero
-	whole  bool // left out where the archive lacks any of its parts
-	lead   bool // left out where it lacks the first
+	quiet  bool // left out if all of it is zero
+	whole  bool // left out if the archive lacks any of its parts
+	lead   bool // left out if the archive lacks the first part
 }
 
-// part is a series of a plot, or one for each instance of its metric.
+// part is a series of a plot, or a series for each instance of its metric.
 type part struct {
 	name string
-	// exprs are ways to compute it; the first that the archive has is taken.
+	// exprs are ways to compute it, of which the first that the archive has is used.
 	exprs []string
-	// each says that there is one for each instance, the largest of them.
+	// each says that there is a series for each instance, of the largest ones.
 	each bool
-	// quiet leaves it out where it is zero throughout.
+	// quiet leaves it out if it is always zero.
 	quiet bool
 }
 
@@ -141,7 +141,7 @@ var wishes = []wish{
 		parts: []part{one("charge", "power.battery.charge")}},
 }
 
-// wantedMetric is the metric whose absence a plot's absence is explained by.
+// wantedMetric returns the metric whose absence explains that a plot is missing.
 func (p *wish) wantedMetric(lookup func(string) *metric.Desc) *metric.Desc {
 	for _, part := range p.parts {
 		for _, text := range part.exprs {

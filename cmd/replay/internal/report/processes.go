@@ -11,25 +11,26 @@ import (
 )
 
 const (
-	// mostNames is how many names of processes a stack shows; the rest are one.
+	// mostNames is how many names of processes a stack shows; the rest are added up.
 	mostNames = 9
-	// allNames are as good as all: a page that goes on with its own names adds up the
-	// others itself.
+	// allNames is as good as all: a page that is being continued keeps its own names, and adds
+	// up the others itself.
 	allNames = 250
-	// mostSweeps is how many process tables a page has, mostOfSweep how many
-	// processes each of them shows.
+	// mostSweeps is how many process tables a page has, mostOfSweep how many processes each of
+	// them shows.
 	mostSweeps, mostOfSweep = 1500, 60
-	// mostProcesses bounds how many different ones all tables show.
+	// mostProcesses bounds the number of different processes in all tables.
 	mostProcesses = 200_000
 )
 
-// A stack adds up what the processes of some names used, column by column.
+// A stack adds up, column by column, what the processes of certain names used.
 type stack struct {
 	names []string
 	place map[string]int
-	sums  [][]float64 // of each name; the last are all others
-	// begun is what processes used that began in the interval before a reading, by its
-	// time: who ended since is not known to have used it at the interval's end.
+	sums  [][]float64 // by name; the last is for all others
+	// begun is the use of processes that began in the interval before a reading, by the
+	// reading's time: processes that ended since are not known to have used it at the end of the
+	// interval.
 	begun map[int64][]float64
 }
 
@@ -42,7 +43,7 @@ func newStack(names []string, n int) *stack {
 	return s
 }
 
-// index is the place of a name.
+// index returns the place of a name.
 func (s *stack) index(name string) int {
 	if i, ok := s.place[name]; ok {
 		return i
@@ -50,7 +51,7 @@ func (s *stack) index(name string) int {
 	return len(s.sums) - 1
 }
 
-// add has a name have used so much in a time that ends with a reading.
+// add adds what processes of a name used in the time from one reading to another.
 func (s *stack) add(g grid, name int, from, to int64, x float64, began bool) {
 	if !began {
 		g.spread(from, to, x, s.sums[name])
@@ -62,7 +63,7 @@ func (s *stack) add(g grid, name int, from, to int64, x float64, began bool) {
 	s.begun[to][name] += x
 }
 
-// settle spreads what began over the intervals that it began in.
+// settle spreads the use of new processes over the intervals that they began in.
 func (s *stack) settle(g grid, lengths map[int64]int64) {
 	for _, wall := range slices.Sorted(maps.Keys(s.begun)) {
 		for i, x := range s.begun[wall] {
@@ -74,7 +75,7 @@ func (s *stack) settle(g grid, lengths map[int64]int64) {
 	clear(s.begun)
 }
 
-// spread divides an amount that came about between two instants among columns.
+// spread distributes what was used between two instants over columns.
 func (g grid) spread(from, to int64, x float64, out []float64) {
 	k := g.column(to)
 	first := k
@@ -90,13 +91,12 @@ func (g grid) spread(from, to int64, x float64, out []float64) {
 	}
 }
 
-// sweeper goes through what was read of the processes, once, for the stacks and for
-// the tables.
+// sweeper reads all processes once, for the stacks and for the tables.
 type sweeper struct {
 	c                *collector
 	cpu, memory, io  *stack
 	footprints       bool
-	used, held       map[int64]int64 // readings of counters and of levels, and the time that each tells of
+	used, held       map[int64]int64 // readings of counters and of levels, with the length of time that each describes
 	cells            grid
 	entries          map[*metric.Instance]*life
 	sweeps           map[int]*sweep
@@ -114,7 +114,7 @@ type owned struct {
 	owner string
 }
 
-// life is what is known of a process, reading by reading, within a stretch of time.
+// life is what is known of a process in a stretch of time, reading by reading.
 type life struct {
 	boot string
 	rows []entry
@@ -178,8 +178,8 @@ func (c *collector) processes() error {
 	return nil
 }
 
-// users finds whose the processes of the tables are: as the archive names them, else
-// by number.
+// users finds the users of the processes in the tables: their names if the archive has them,
+// else their numbers.
 func (s *sweeper) users() {
 	keys := make([]string, 0, len(s.ids))
 	for id := range s.ids {
@@ -206,10 +206,10 @@ func (s *sweeper) users() {
 	}
 }
 
-// lastName says whose the past of a process is that another program was started in.
+// lastName says which name counts for a process that started another program with exec.
 const lastName = " After an exec all of a process counts under its new name."
 
-// sweepInterval is how often processes were read.
+// sweepInterval returns how often processes were read.
 func (c *collector) sweepInterval() int64 {
 	if every := c.archives[len(c.archives)-1].Intervals[metric.Process]; every > 0 && every < metric.Once {
 		return int64(every)
@@ -217,7 +217,7 @@ func (c *collector) sweepInterval() int64 {
 	return 0
 }
 
-// namesOf are the names that a stack shows.
+// namesOf returns the names that a stack shows.
 func namesOf(list []*query.Consumer, most int) []string {
 	var out []string
 	for _, c := range list[:min(len(list), most)] {
@@ -226,7 +226,7 @@ func namesOf(list []*query.Consumer, most int) []string {
 	return out
 }
 
-// byTraffic ranks by what was read and written together.
+// byTraffic ranks by the sum of reads and writes.
 func byTraffic(read, written *query.Ranking) []*query.Consumer {
 	byName := make(map[string]*query.Consumer)
 	for _, r := range []*query.Ranking{read, written} {
@@ -298,7 +298,7 @@ func (s *sweeper) take(r *query.ProcessRun) {
 	}
 }
 
-// place finds the row of a cell, looking from one on, or makes it.
+// place finds the row of a cell, beginning at row from, or makes it.
 func (l *life) place(from, cell int) int {
 	for from < len(l.rows) && l.rows[from].cell < cell {
 		from++
@@ -310,7 +310,7 @@ func (l *life) place(from, cell int) int {
 	return from
 }
 
-// set puts one value into a row; what was read earlier in the same cell goes.
+// set puts one value into a row, and discards earlier readings in the same cell.
 func (e *entry) set(r *query.ProcessRun, i int, wall int64) {
 	if wall < e.wall {
 		return
@@ -343,7 +343,7 @@ func (e *entry) set(r *query.ProcessRun, i int, wall int64) {
 	}
 }
 
-// settle makes tables of what a stretch of time has shown.
+// settle makes tables from what was read in a stretch of time.
 func (s *sweeper) settle() {
 	s.cpu.settle(s.c.grid, s.used)
 	s.io.settle(s.c.grid, s.used)
@@ -384,7 +384,7 @@ type shown struct {
 	*entry
 }
 
-// foremost are those of a table that used most of anything.
+// foremost returns the processes of a table that used most of anything.
 func foremost(list []shown) []shown {
 	slices.SortFunc(list, func(x, y shown) int { return cmp.Compare(x.in.Key, y.in.Key) })
 	if len(list) <= mostOfSweep {
@@ -408,7 +408,7 @@ func foremost(list []shown) []shown {
 	return slices.DeleteFunc(list, func(one shown) bool { return !chosen[one.entry] })
 }
 
-// process is the number of a process among those that tables show.
+// process returns the number of a process among those in tables.
 func (s *sweeper) process(one shown) (int, bool) {
 	key := lifeID{one.boot, one.in.Key}
 	id, ok := s.ids[key]
@@ -427,7 +427,7 @@ func (s *sweeper) process(one shown) (int, bool) {
 	return id, true
 }
 
-// number is the place of a text in a list of different ones.
+// number returns the place of a text in a list without duplicates, adding it if it is new.
 func number(ids map[string]int, list *[]string, text string) int {
 	id, ok := ids[text]
 	if !ok {
@@ -481,15 +481,15 @@ func (s *sweeper) finish() {
 	s.c.page.doc.Processes = t
 }
 
-// stackPlot adds the plot of a stack: what was used is divided by the time in which
-// processes were read. Where whole is not 0, nothing is more than that of the time.
+// stackPlot adds the plot of a stack: what was used, divided by the time in which processes were
+// read. If whole is not 0, it limits the sum to whole times that time.
 func (c *collector) stackPlot(id, title, about string, s *stack, readings map[int64]int64, of *measure, whole float64) {
 	covered := make([]float64, c.grid.n)
 	seconds, before := 0.0, int64(0)
 	for _, wall := range slices.Sorted(maps.Keys(readings)) {
 		length := readings[wall]
 		if wall-before < length*3/2 {
-			length = wall - before // The clock was set a little, or a process was away for one reading.
+			length = wall - before // The clock was set a little, or a process was missing in one reading.
 		}
 		before = wall
 		c.grid.spread(wall-length, wall, float64(length)/1e9, covered)

@@ -1,11 +1,11 @@
-// Package report makes a page of a window of one host's recording: a single file
-// that opens from a mail, asks the network for nothing and shows what happened, its
-// cause first, with plots through which one moves like through the recording.
+// Package report makes a page about a window of one host's recording: a single file that opens
+// from a mail, asks the network for nothing and shows what happened, its cause first, with plots
+// that the reader can move through like through the recording.
 //
-// Collect reads the archive, brings every series down to the columns of one grid and
-// gathers what the page says in words. A Page is that, as a document of text and
-// blocks of numbers; WriteHTML puts it into the page together with the program that
-// draws it (assets/), WriteData writes it alone, for a page that is served.
+// Collect reads the archive, reduces every series to the columns of one grid and gathers the
+// texts of the page. The result is a Page: a document of text and blocks of numbers. WriteHTML
+// puts it into the page together with the program that draws it (assets/). WriteData writes it
+// alone, for a page that is served.
 package report
 
 import (
@@ -18,36 +18,36 @@ import (
 	"tachograph/store/query"
 )
 
-// Request says what the page is of.
+// Request says what the page is about.
 type Request struct {
 	Host     string // its ID
-	From, To int64  // wall clock; zero is the begin and the end of the recording
-	// Cursor is the instant that the page begins at; zero if none in particular.
+	From, To int64  // wall clock; zero is the beginning and the end of the recording
+	// Cursor is the instant where the page begins; zero for none in particular.
 	Cursor int64
-	// Zone is the one that times are shown in; nil is UTC.
+	// Zone is the time zone of the times on the page; nil is UTC.
 	Zone *time.Location
-	// Asked says in words what was asked for; Command is what made the page.
+	// Asked describes the request in words; Command is the command that made the page.
 	Asked, Command string
 	Version        string
 	// Shell writes the arguments of a replay command as words for a shell.
 	Shell func(args []string) string
 	Made  time.Time
 	Defs  *query.Definitions
-	// Columns is how many columns plots have at most; 0 is the usual number.
+	// Columns is the most columns that a plot has; 0 is the usual number.
 	Columns int
 	// Step is how long a column is, in nanoseconds; 0: as Columns says.
 	Step int64
-	// Brief leaves out all but what is drawn, and tables of processes that were read
-	// until Since: a page that has the rest goes on with it.
+	// Brief leaves out everything but plots and tables of processes, and also the tables read
+	// until Since: such a page continues one that has the rest.
 	Brief bool
 	Since int64
-	// Hosts are those that a page which is served can show.
+	// Hosts are the hosts that a served page can show.
 	Hosts []metric.Host
-	// Progress, if set, is told now and then how much is done, of one.
+	// Progress, if set, is called now and then with the share of the work done, from 0 to 1.
 	Progress func(share float64)
 }
 
-// Collect reads what the page shows.
+// Collect reads the content of the page.
 func Collect(ctx context.Context, a query.Archive, r Request) (*Page, error) {
 	w := query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To}
 	from, to, list := query.Covered(a, w)
@@ -81,12 +81,12 @@ func Collect(ctx context.Context, a query.Archive, r Request) (*Page, error) {
 	return c.page, nil
 }
 
-// show is an instant in the page's zone.
+// show writes an instant in the page's zone.
 func (c *collector) show(wall int64) string {
 	return time.Unix(0, wall).In(c.r.Zone).Format("2006-01-02 15:04:05 MST")
 }
 
-// head is what the page is of.
+// head collects what the page says about the host and the window.
 func (c *collector) head() error {
 	d := &c.page.doc
 	d.Title = cut(c.host.Name) + ", " + c.show(c.w.From) + " to " + c.show(c.w.To)
@@ -96,7 +96,7 @@ func (c *collector) head() error {
 	}
 	from := c.w.From
 	if from == c.w.To {
-		from = c.grid.from // An instant cannot be looked at; its sample tells of the time before it.
+		from = c.grid.from // An instant cannot be shown; its sample describes the time before it.
 	}
 	d.From, d.To, d.Cursor = milli(from), milli(c.w.To), milli(c.r.Cursor)
 	d.First, d.Step, d.Columns = milli(c.grid.from), milli(c.grid.step), c.grid.n
@@ -121,7 +121,7 @@ func sizeOf(bytes int64) string {
 
 func milli(wall int64) float64 { return float64(wall) / 1e6 }
 
-// zoneOf tells a page what the clocks of a zone showed.
+// zoneOf returns the offsets of a zone from UTC between two instants.
 func zoneOf(zone *time.Location, from, to int64) Zone {
 	z := Zone{Name: zone.String()}
 	for at := time.Unix(0, from); ; {
@@ -136,7 +136,7 @@ func zoneOf(zone *time.Location, from, to int64) Zone {
 	}
 }
 
-// collector is a page in work.
+// collector is a page that is being made.
 type collector struct {
 	ctx      context.Context
 	a        query.Archive
@@ -147,5 +147,5 @@ type collector struct {
 	archives []*archiveInfo
 	cores    float64
 	page     *Page
-	rankings []*query.Ranking // of names, by cpu, memory, read and written
+	rankings []*query.Ranking // of process names, by cpu, memory, read and written
 }

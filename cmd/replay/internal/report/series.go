@@ -10,13 +10,13 @@ import (
 	"tachograph/store/query"
 )
 
-// mostLines is how many series of one part are drawn, mostRows how many in shades.
+// mostLines is how many series of a part are drawn as lines, mostRows how many as shaded rows.
 const mostLines, mostRows = 8, 256
 
-// plotsShare is how much of the work plots are; the rest are processes.
+// plotsShare is the plots' share of the work; the rest are processes.
 const plotsShare = 0.3
 
-// plots reads what is drawn.
+// plots reads the series of all plots.
 func (c *collector) plots() error {
 	for i := range wishes {
 		if err := c.ctx.Err(); err != nil {
@@ -32,22 +32,22 @@ func (c *collector) plots() error {
 	return nil
 }
 
-// drawn reports whether there is a plot of one of these names.
+// drawn reports whether there is a plot with one of these IDs.
 func (c *collector) drawn(ids ...string) bool {
 	return slices.ContainsFunc(c.page.doc.Plots, func(p *Plot) bool { return slices.Contains(ids, p.ID) })
 }
 
-// plot adds one picture, where the archive has what it shows.
+// plot adds one picture, if the archive has the data.
 func (c *collector) plot(wish *wish) error {
 	if base, all := strings.CutSuffix(wish.id, "-all"); all && c.drawn(base) {
-		return nil // It is drawn in parts.
+		return nil // Its parts are drawn instead.
 	}
 	p := &Plot{ID: wish.id, Group: wish.group, Title: wish.title, About: wish.about, Form: wish.of.form,
 		Stacked: wish.stacked, Heat: wish.heat, Full: wish.full}
 	factor := 1.0
 	if wish.cores {
 		if c.cores == 0 {
-			return nil // Nobody knows what it is a share of.
+			return nil // The number of processors is unknown, so there is no share.
 		}
 		factor = 1 / c.cores
 	}
@@ -68,7 +68,7 @@ func (c *collector) plot(wish *wish) error {
 			slices.SortStableFunc(tracks, func(x, y *track) int { return cmp.Compare(y.total, x.total) })
 			for _, t := range tracks[most:] {
 				if t.moves() {
-					p.More++ // What is zero throughout nobody misses.
+					p.More++ // A series that is always zero is not missed.
 				}
 			}
 			tracks = tracks[:most]
@@ -97,7 +97,7 @@ func (c *collector) plot(wish *wish) error {
 	return nil
 }
 
-// line puts a track into blocks, and tells whether it ever differs from zero.
+// line puts a track into blocks, and reports whether it ever differs from zero.
 func (c *collector) line(t *track, of *measure) (l *Line, moves bool) {
 	l = &Line{Name: t.name, Rest: t.name == "free", Average: of.write(t.total / t.seconds)}
 	spread := false
@@ -121,7 +121,7 @@ func (c *collector) line(t *track, of *measure) (l *Line, moves bool) {
 	return l, moves
 }
 
-// describe says in words what a plot shows.
+// describe describes a plot in words.
 func (c *collector) describe(p *Plot) {
 	var words []string
 	for i, l := range p.Series {
@@ -138,7 +138,7 @@ func (c *collector) describe(p *Plot) {
 	p.Words = p.Title + ". " + p.About + " " + strings.Join(words, "; ") + "."
 }
 
-// read brings a part of a plot down to tracks, one for each instance.
+// read reduces a part of a plot to tracks, one for each instance.
 func (c *collector) read(p *part, of *measure) ([]*track, error) {
 	for _, text := range p.exprs {
 		t, ok := c.target(text)
@@ -156,11 +156,11 @@ func (c *collector) read(p *part, of *measure) ([]*track, error) {
 	return nil, nil
 }
 
-// target is what an expression stands for, if the archive can compute it.
+// target parses an expression, if the archive can compute it.
 func (c *collector) target(text string) (query.Target, bool) {
 	list, err := query.Targets(c.a, nil, []string{text})
 	if err != nil || len(list) != 1 {
-		return query.Target{}, false // Most archives lack some; nobody is to be told what they are like.
+		return query.Target{}, false // Most archives lack some metrics; that is not worth a message.
 	}
 	names := []string{}
 	if list[0].Metric != nil {
@@ -191,7 +191,7 @@ func (c *collector) tracks(t query.Target, p *part, of *measure) ([]*track, erro
 			return nil, nil
 		}
 		if of == shares && s.Metric != nil && !s.Rate && s.Units == metric.NoUnits {
-			factor = 0.01 // Archives of the past do not say that they are in percent.
+			factor = 0.01 // Old archives do not say that they are in percent.
 		}
 		key := ""
 		if s.Instance != nil {
@@ -219,7 +219,7 @@ func (c *collector) tracks(t query.Target, p *part, of *measure) ([]*track, erro
 	return out, nil
 }
 
-// nameOf is what a series is called.
+// nameOf returns the name of a series.
 func nameOf(p *part, in *metric.Instance) string {
 	if in == nil || !p.each {
 		return p.name
@@ -227,7 +227,7 @@ func nameOf(p *part, in *metric.Instance) string {
 	return strings.TrimSpace(in.Name + " " + p.name)
 }
 
-// constant is the last value of an expression.
+// constant returns the last value of an expression.
 func (c *collector) constant(text string, of *measure) float64 {
 	t, ok := c.target(text)
 	if !ok {

@@ -5,9 +5,8 @@ import (
 	"html/template"
 )
 
-// Shell is the page without data, for a server: it fetches what it shows from where
-// it came, and goes on with what is recorded. With it comes the content security
-// policy that belongs in a header.
+// Shell returns the page without data, for a server: it fetches its data from that server, and
+// goes on with what is recorded. policy is the content security policy for the header.
 func Shell() (html []byte, policy string) {
 	program, style := script(append(scripts, "merge.js", "live.js", "bar.js"), "live"), asset("uplot.css")+"\n"+asset("page.css")+asset("live.css")
 	policy = policyOf(program, style) + "; connect-src 'self'"

@@ -15,10 +15,10 @@ import (
 	"tachograph/store/query"
 )
 
-// longestName is how much of a name the page shows: more is nobody's name.
+// longestName is how much of a name the page shows: no real name is longer.
 const longestName = 200
 
-// cut shortens a name that a stranger gave and makes what acts in it visible.
+// cut shortens a stranger's name and makes control characters in it visible.
 func cut(s string) string {
 	if len(s) > 4*longestName {
 		s = s[:4*longestName]
@@ -26,7 +26,7 @@ func cut(s string) string {
 	return human.Cut(visible.Text(s), longestName)
 }
 
-// facts are the few things that tell machines apart.
+// facts are the few facts that distinguish machines.
 func facts(h *metric.Host) [][2]string {
 	var out [][2]string
 	add := func(what, text string) {
@@ -45,7 +45,7 @@ func facts(h *metric.Host) [][2]string {
 	return out
 }
 
-// story is what the page says in words and tables.
+// story collects what the page says in words and tables.
 func (c *collector) story() error {
 	gauges, err := query.Gauges(c.a, c.w, 1)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *collector) gauges(list []*query.Gauge) {
 	}
 }
 
-// tops are the rankings of names.
+// tops adds the rankings of names.
 func (c *collector) tops() {
 	const most = 8
 	titles := []string{"CPU", "memory", "read", "written"}
@@ -106,8 +106,8 @@ func (c *collector) tops() {
 // mostEvents is how many events the page lists.
 const mostEvents = 1000
 
-// marks are breaks and events: what replay browse marks, and the other events that
-// do not happen all the time.
+// marks adds breaks and events: those that replay browse marks, and the other events that do not
+// happen all the time.
 func (c *collector) marks() error {
 	d := &c.page.doc
 	rec, err := moment.Open(c.a, c.host.ID, c.r.Defs)
@@ -137,10 +137,10 @@ func (c *collector) marks() error {
 	return nil
 }
 
-// grave are the events that one looks for first.
+// grave are the kinds of events that a reader looks for first.
 var grave = []metric.EventKind{metric.EventPanic, metric.EventMemory, metric.EventThrottle, metric.EventErrorBegin, metric.EventProcessExit}
 
-// cutLong is a sentence, which may be longer than a name.
+// cutLong is cut for a sentence, which may be longer than a name.
 func cutLong(s string) string {
 	const most = 500
 	if len(s) > 4*most {
@@ -149,7 +149,7 @@ func cutLong(s string) string {
 	return human.Cut(visible.Text(s), most)
 }
 
-// absences say why what one would look for is not there.
+// absences says why things that a reader would look for are missing.
 func (c *collector) absences() {
 	for i := range wishes {
 		wish := &wishes[i]
@@ -173,8 +173,8 @@ func (c *collector) absences() {
 	}
 }
 
-// summary says in sentences what was out of the ordinary, the cause first: what
-// replay why answers for the instant or the window.
+// summary says in sentences what was out of the ordinary, the cause first: the answer of replay
+// why for the instant or the window.
 func (c *collector) summary() error {
 	d := &c.page.doc
 	answer, err := why.Ask(c.ctx, c.a, why.Request{Host: c.host.ID, At: c.r.Cursor, Window: c.w, Defs: c.r.Defs, Format: c.short(), Zone: c.r.Zone})
@@ -198,8 +198,8 @@ func (c *collector) summary() error {
 	return nil
 }
 
-// short writes instants without what goes without saying: the day of a window that
-// lies in one.
+// short returns a function that writes instants without the date if the window lies within one
+// day.
 func (c *collector) short() func(int64) string {
 	in := func(wall int64) time.Time { return time.Unix(0, wall).In(c.r.Zone) }
 	layout := "15:04:05"

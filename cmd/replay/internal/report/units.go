@@ -5,16 +5,16 @@ import (
 	"tachograph/sample/metric"
 )
 
-// measure is what the values of a plot are in, and how they are written: by
-// human.Value, and by the page in the same way.
+// measure is the unit of the values of a plot, and how they are written: by human.Value, and by
+// the page in the same way.
 type measure struct {
 	units metric.Units
 	rate  bool
 	form  Form
 }
 
-// Form is what human.Value does with values of a measure, in the page's terms: the
-// function that writes them, and what follows.
+// Form tells the page to do what human.Value does with values of a measure: it has the function
+// that writes them, and a suffix.
 type Form struct {
 	Kind   string `json:"kind"`
 	Suffix string `json:"suffix,omitempty"`
@@ -30,12 +30,12 @@ var (
 	rpm          = &measure{metric.Units{Other: "rpm"}, false, Form{Kind: "figures", Suffix: " rpm"}}
 )
 
-// write is how a value reads.
+// write writes a value.
 func (m *measure) write(x float64) string {
 	return human.Value(x, m.units, m.rate)
 }
 
-// factor brings values in u to m; zero where they are something else.
+// factor returns the factor from values in u to m; zero if they measure something else.
 func (m *measure) factor(u metric.Units) float64 {
 	if m == shares || m == plain {
 		if plain, f := u.Plain(); plain == metric.NoUnits {

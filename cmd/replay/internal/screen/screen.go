@@ -1,4 +1,4 @@
-// Package screen shows pages on a terminal, each in place of the one before. It uses the
+// Package screen shows pages on a terminal, each in place of the previous one. It uses the
 // alternate screen, does not flicker, and restores the terminal.
 package screen
 
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What terminals obey.
+// Escape sequences for terminals.
 const (
-	enter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H\x1b[2J" // other screen, no cursor, no lines that wrap, empty
+	enter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H\x1b[2J" // other screen, no cursor, no wrapping of lines, empty
 	leave = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 	home  = "\x1b[H"
 	toEnd = "\x1b[K" // of the line
@@ -21,18 +21,18 @@ const (
 // A Screen is a terminal that shows pages.
 type Screen struct {
 	in, out *os.File
-	before  *unix.Termios // nil where in is no terminal
+	before  *unix.Termios // nil if in is no terminal
 	shown   bool
 }
 
-// Open begins to show pages on out, which is a terminal. If in is one, too, keys are
-// not echoed.
+// Open begins to show pages on out, which must be a terminal. If in is also a terminal, it stops
+// echoing keys.
 func Open(in, out *os.File) (*Screen, error) {
 	s := &Screen{in: in, out: out}
 	return s, s.Resume()
 }
 
-// Resume begins to show pages anew after Leave.
+// Resume shows pages again after Leave.
 func (s *Screen) Resume() error {
 	if t, err := unix.IoctlGetTermios(int(s.in.Fd()), getTermios); err == nil {
 		s.before = t
@@ -48,8 +48,7 @@ func (s *Screen) Resume() error {
 	return err
 }
 
-// Leave shows what was there before, and echoes keys again. It may be called more
-// than once.
+// Leave restores the previous screen and the echo of keys. It may be called more than once.
 func (s *Screen) Leave() {
 	if !s.shown {
 		return
@@ -61,7 +60,7 @@ func (s *Screen) Leave() {
 	}
 }
 
-// Size is that of the terminal.
+// Size returns the size of the terminal.
 func (s *Screen) Size() (width, height int) {
 	size, err := unix.IoctlGetWinsize(int(s.out.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Col == 0 || size.Row == 0 {
@@ -70,15 +69,15 @@ func (s *Screen) Size() (width, height int) {
 	return int(size.Col), int(size.Row)
 }
 
-// Draw shows a page in the place of the one before; of one that is too long, its
-// beginning. What stands in it is harmless.
+// Draw shows a page in place of the previous one; if it is too long, only its beginning. The
+// caller makes sure that its content is harmless.
 func (s *Screen) Draw(page []byte) error {
 	_, height := s.Size()
 	_, err := s.out.Write(frame(page, height))
 	return err
 }
 
-// frame is what draws a page on a terminal of so many lines.
+// frame returns the bytes that draw a page on a terminal of that many lines.
 func frame(page []byte, height int) []byte {
 	lines := bytes.Split(bytes.TrimSuffix(page, []byte{'\n'}), []byte{'\n'})
 	b := make([]byte, 0, len(page)+8*len(lines))
@@ -92,8 +91,7 @@ func frame(page []byte, height int) []byte {
 	return append(b, below...)
 }
 
-// Keys hands out the keys that are pressed, until there are no more. Nothing ends it
-// before.
+// Keys calls key for each pressed key, until the input ends. Nothing else ends it.
 func (s *Screen) Keys(key func(byte)) {
 	if s.before == nil {
 		return

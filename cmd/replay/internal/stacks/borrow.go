@@ -7,23 +7,23 @@ import (
 	"tachograph/store/query"
 )
 
-// spot is a place in an image, whichever process had it mapped: it is known by the
-// image's ID, wherever that lay.
+// spot is a place in an image, in whichever process: it is identified by the image's ID,
+// wherever that is mapped.
 type spot struct {
 	image  string
 	offset uint64
 }
 
-// spelled is what a place is called where its name is known.
+// spelled is the name of a place, where it is known.
 type spelled struct {
 	symbol, file string
 	line         int32
 }
 
-// borrow finds names for places that have none: a recorder that looked at one process had
-// more time for names than one that looked at all, and what it wrote down holds for the
-// same place of the same image ever after. It is sought in all that was recorded, and only
-// where something lacks a name.
+// borrow finds names for places that have none. A recorder that looked at one process had more
+// time for names than one that looked at all, and a name that it recorded stays valid for the
+// same place of the same image. borrow searches all that was recorded, and only if something
+// lacks a name.
 func (b *builder) borrow(a query.Archive, all []framed) {
 	wanted, images := make(map[spot]bool), make(map[string]bool)
 	for i := range all {
@@ -67,7 +67,7 @@ func (b *builder) borrow(a query.Archive, all []framed) {
 	}
 }
 
-// lend keeps a name of a place, which is not wanted any more.
+// lend keeps the name of a place, which is then no longer wanted.
 func (b *builder) lend(wanted map[spot]bool, at spot, s spelled) {
 	if b.texts.keep(&at.image, &s.symbol, &s.file) {
 		b.lent[at] = s
@@ -75,7 +75,7 @@ func (b *builder) lend(wanted map[spot]bool, at spot, s spelled) {
 	delete(wanted, at)
 }
 
-// spot is where a frame is; false where nobody knows its image.
+// spot returns the place of a frame; false if its image is unknown.
 func (b *builder) spot(f *framed) (spot, bool) {
 	if f.image < 0 || b.p.Images[f.image].ID == "" {
 		return spot{}, false
@@ -83,7 +83,7 @@ func (b *builder) spot(f *framed) (spot, bool) {
 	return spot{b.p.Images[f.image].ID, f.offset}, true
 }
 
-// same is the image that stands for all of its ID: the first that has a path.
+// same returns the image that represents all with the same ID: the first that has a path.
 func (b *builder) same(image int32) int32 {
 	if image < 0 || b.p.Images[image].ID == "" {
 		return image

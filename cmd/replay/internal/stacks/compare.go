@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// Shift is how a function's part of all samples changed from one profile to another.
+// Shift is the change of a function's share of all samples from one profile to another.
 type Shift struct {
 	Name, Library string
-	// Before and After are which share of the samples were in the function itself.
+	// Before and After are the shares of samples in the function itself.
 	Before, After float64
-	// Sigmas is how many times as large the difference is as what chance makes of samples
-	// that are so few.
+	// Sigmas is the difference divided by the size that chance alone gives it with so few
+	// samples.
 	Sigmas float64
 }
 
-// A shift is told if it is not chance, and if anybody would care.
+// A shift is reported if it is neither chance nor too small to matter.
 const (
 	leastSigmas = 4
 	leastShift  = 0.01
 )
 
-// Shifts are the functions whose share changed, the largest changes first: of threads that
-// ran, where there are such in both, else of all.
+// Shifts returns the functions whose share changed, the largest changes first. It looks at
+// running threads if both profiles have them, else at all.
 func Shifts(before, after *Profile) (state State, list []Shift) {
 	state = Running
 	if before.Sum(Running) == 0 || after.Sum(Running) == 0 {
@@ -50,7 +50,7 @@ func Shifts(before, after *Profile) (state State, list []Shift) {
 	add(before, n, func(s *Shift) *float64 { return &s.Before })
 	add(after, m, func(s *Shift) *float64 { return &s.After })
 	for _, s := range shares {
-		// Both shares estimate the same one, if nothing changed.
+		// If nothing changed, both shares estimate the same one.
 		all := (float64(s.Before*n) + float64(s.After*m)) / (n + m)
 		chance := math.Sqrt(all * (1 - all) * (1/n + 1/m))
 		by := math.Abs(s.After - s.Before)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// WriteFolded writes a line for each stack, outermost function first, with how many
-// samples had it, as flame graph programs read them.
+// WriteFolded writes a line for each stack, outermost function first, with its number of
+// samples, as flame graph programs read it.
 func (p *Profile) WriteFolded(w io.Writer, by By, state State) error {
 	b := bufio.NewWriter(w)
 	var line []byte
@@ -36,10 +36,10 @@ func (p *Profile) WriteFolded(w io.Writer, by By, state State) error {
 	return b.Flush()
 }
 
-// unfolding replaces what parts one name from the next.
+// unfolding replaces the separator of names.
 var unfolding = strings.NewReplacer(";", ":")
 
-// Folded is a chain of places as a part of such a line.
+// Folded writes a chain of places as a part of such a line.
 func (p *Profile) Folded(chain []int32) string {
 	var b strings.Builder
 	for i, n := range chain {

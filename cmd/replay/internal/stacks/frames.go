@@ -8,23 +8,23 @@ import (
 	"tachograph/store/query"
 )
 
-// framed is a frame as it stands in an archive.
+// framed is a frame as an archive has it.
 type framed struct {
-	caller id // no key: it is the outermost
+	caller id // no key: the frame is the outermost
 	image  int32
 	offset uint64
 	name   string
 	file   string
 	line   int32
 	kernel bool
-	called bool  // it has called another
+	called bool  // it has called another frame
 	used   bool  // by a stack
 	above  int32 // the caller's number, -1 for none
 	broken bool
-	depth  int32 // how many frames there are from here to the outermost, 0: not known yet
+	depth  int32 // number of frames from here to the outermost; 0: not known yet
 }
 
-// readFrames reads the tree of calls, as far as stacks stand in it.
+// readFrames reads the tree of calls, as far as stacks use it.
 func (b *builder) readFrames(a query.Archive) {
 	var all []framed
 	for l := range lives(a, b.r.Window, stack.DomainFrame, stack.FrameSamples) {
@@ -68,8 +68,8 @@ func (b *builder) readFrames(a query.Archive) {
 	b.place(all)
 }
 
-// untangle cuts chains of callers that go round in a circle, and those that are longer
-// than stacks are.
+// untangle cuts chains of callers that form a circle, and those that are longer than stacks can
+// be.
 func untangle(all []framed) {
 	const under = -1 // its chain is being followed
 	var chain []int32
@@ -97,7 +97,7 @@ func untangle(all []framed) {
 	}
 }
 
-// place puts the frames that stacks stand in into the profile.
+// place adds the frames that stacks use to the profile.
 func (b *builder) place(all []framed) {
 	numbers := make([]int32, len(all))
 	var chain []int32
@@ -153,7 +153,7 @@ func (b *builder) placed(f *framed, numbers []int32) Place {
 	if symbol == "" && f.image >= 0 && b.r.Symbols != nil {
 		at := f.offset
 		if f.called && at > 0 {
-			at-- // It is where the call returns to, which may be the next function's.
+			at-- // The offset is where the call returns to, which may belong to the next function.
 		}
 		if name, where, line, ok := b.r.Symbols(b.p.Images[f.image].ID, at); ok {
 			symbol, file, p.Line = name, where, int32(line)
@@ -167,7 +167,7 @@ func (b *builder) placed(f *framed, numbers []int32) Place {
 	return p
 }
 
-// nowhere is what a frame is called that has no name.
+// nowhere returns the name for a frame without a name.
 func (b *builder) nowhere(f *framed) string {
 	image := b.same(f.image)
 	if image < 0 || b.p.Images[image].Path == "" {

@@ -8,19 +8,19 @@ import (
 	"tachograph/cmd/replay/internal/human"
 )
 
-// Heaviest is the stack that a process was seen with most.
+// Heaviest is the most frequent stack of a process.
 type Heaviest struct {
-	Thread  *Thread // one that was seen with it
+	Thread  *Thread // a thread with that stack
 	State   State
 	Samples uint64
 	Of      uint64 // all samples of that state
-	// Chain are its functions, the outermost first.
+	// Chain has its functions, the outermost first.
 	Chain []int32
 	p     *Profile
 }
 
-// Heaviest is the stack that most samples had of threads that ran; where none did, of
-// those that waited. ok says that there is one.
+// Heaviest returns the most frequent stack of running threads or, if none were running, of
+// waiting ones. ok says that there is one.
 func (p *Profile) Heaviest() (h Heaviest, ok bool) {
 	state := Running
 	if p.Sum(Running) == 0 {
@@ -55,10 +55,10 @@ func (p *Profile) Heaviest() (h Heaviest, ok bool) {
 	return h, h.Thread != nil
 }
 
-// Share is the part of all samples of its state that had the stack.
+// Share returns the share of all samples of its state that had the stack.
 func (h *Heaviest) Share() float64 { return float64(h.Samples) / float64(max(h.Of, 1)) }
 
-// Name is what an argument of replay stacks calls its process.
+// Name returns the argument of replay stacks that names its process.
 func (h *Heaviest) Name() string {
 	if key := h.Thread.Key(); key != "" {
 		return key
@@ -66,7 +66,7 @@ func (h *Heaviest) Name() string {
 	return fmt.Sprint(h.Thread.PID)
 }
 
-// Folded is the stack as a line of folded stacks has it.
+// Folded writes the stack like a line of folded stacks.
 func (h *Heaviest) Folded() string {
 	var names []string
 	for _, n := range h.Chain {

@@ -6,20 +6,18 @@ import (
 	"strings"
 )
 
-// Hot is a function with how often samples were in it.
+// Hot is a function with its number of samples.
 type Hot struct {
 	Function int32
-	// Self are the samples that were in the function itself, Total those that were in it or
-	// in what it called, Running those of Self in which the thread had a processor or wanted
-	// one.
+	// Self counts the samples in the function itself, Total those in it or in what it called,
+	// Running those of Self in which the thread had a processor or was waiting for one.
 	Self, Total, Running uint64
 }
 
-// Hottest are the functions that samples of a state were in, those in which most were
-// themselves first.
+// Hottest returns the functions of the samples in a state, sorted by Self, the largest first.
 func (p *Profile) Hottest(state State) []Hot {
 	all := make([]Hot, len(p.Functions))
-	last := make([]int, len(p.Functions)) // the stack, from 1, that was counted last
+	last := make([]int, len(p.Functions)) // the last counted stack, from 1
 	for i := range p.Stacks {
 		k := &p.Stacks[i]
 		n := state.Of(k)

@@ -7,11 +7,11 @@ import (
 	"tachograph/store/query"
 )
 
-// cohortSize is about how many instances are known at once.
+// cohortSize is about how many instances are held in memory at once.
 const cohortSize = 1 << 16
 
-// runs are those of a metric in a window. Where there are very many instances not all of
-// them are known at once.
+// runs yields the runs of a metric in a window. If there are very many instances, it does not
+// hold all of them in memory at once.
 func runs(a query.Archive, w query.Window, metric string) iter.Seq[*store.Run] {
 	return func(yield func(*store.Run) bool) {
 		for part := range a.Cohorts(w.Selection(metric), cohortSize) {
@@ -24,8 +24,8 @@ func runs(a query.Archive, w query.Window, metric string) iter.Seq[*store.Run] {
 	}
 }
 
-// lives are the instances of a domain in a window, of which metric tells. Where there are
-// very many not all of them are known at once.
+// lives yields the instances of a domain in a window that have the metric. If there are very
+// many, it does not hold all of them in memory at once.
 func lives(a query.Archive, w query.Window, indom, metric string) iter.Seq[*store.Life] {
 	return func(yield func(*store.Life) bool) {
 		for part := range a.Cohorts(w.Selection(metric), cohortSize) {

@@ -6,16 +6,16 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// maxSymbol is the longest name that is demangled. What a name stands for can be very
-// much longer than it is, which demangledBits bounds.
+// maxSymbol is the longest name to demangle. The demangled name can be much longer than that;
+// demangledBits bounds it.
 const (
 	maxSymbol     = 4096
 	demangledBits = 11
 )
 
-// Demangled is a function's name as its author wrote it: those of C++ and Rust without
-// parameters, those of Go and C as they are. Swift's stay as they are as well: no library
-// in Go knows them.
+// Demangled returns a function's name as its author wrote it: names of C++ and Rust without
+// parameters, names of Go and C unchanged. Swift's stay mangled: no library in Go can demangle
+// them.
 func Demangled(s string) string {
 	if len(s) > maxSymbol {
 		return s

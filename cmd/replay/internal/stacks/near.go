@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// together is how far apart ticks of one sampling are at most.
+	// together is the longest distance between ticks of the same sampling.
 	together = int64(5 * time.Second)
 	// second is how long before its instant a tick began.
 	second = int64(time.Second)
-	// maxTicks bounds how many are looked at.
+	// maxTicks bounds the number of ticks to look at.
 	maxTicks = 1 << 16
 )
 
-// Near is the sampling that took place at an instant, or nearest to it within reach:
-// a window of one host; nothing where there was none.
+// Near returns the window of the sampling at an instant, or nearest to it within reach, for one
+// host; false if there was none.
 func Near(a query.Archive, host string, at int64, reach time.Duration) (w query.Window, ok bool) {
 	w = query.Window{Hosts: []string{host}, From: at - int64(reach), To: at + int64(reach)}
 	if a.Lookup(stack.Samples) == nil {
@@ -57,7 +57,7 @@ func Near(a query.Archive, host string, at int64, reach time.Duration) (w query.
 	return w, true
 }
 
-// away is how far the second that a tick tells of is from an instant.
+// away returns how far the second that a tick describes is from an instant.
 func away(tick, at int64) int64 {
 	switch {
 	case at > tick:

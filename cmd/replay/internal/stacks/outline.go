@@ -2,25 +2,25 @@ package stacks
 
 import "slices"
 
-// Line is a line of an outline: a node, or several that are too small for one each.
+// Line is a line of an outline: a node, or several that are too small for a line of their own.
 type Line struct {
 	*Node
-	// Lead are the lines that lead to it.
+	// Lead is the text in front of it, with the lines of the tree.
 	Lead string
-	// Others is how many nodes it stands for; 0 for one.
+	// Others is how many nodes the line represents; 0 for one.
 	Others int
 	Count  uint64
 }
 
-// Outline are a tree's lines, without what has a smaller share of all than least. Only where
-// it branches lines show that; what is called by one function alone stands straight below it.
+// Outline returns the lines of a tree, without nodes whose share of all samples is smaller than
+// least. Only branches are drawn as such: a single callee goes straight below its caller.
 func (n *Node) Outline(least float64) []Line {
 	o := outline{all: float64(max(n.Count, 1)), least: least}
 	o.below(n, "")
 	return o.lines
 }
 
-// leaves are the children of a node, and what was waited for in it as if that were called.
+// leaves returns the children of a node and, as if it had called them, its waits.
 func (n *Node) leaves() []*Node {
 	if len(n.Waits) == 0 {
 		return n.Children
@@ -77,8 +77,8 @@ func (o *outline) below(n *Node, before string) {
 	}
 }
 
-// CutLead is the lead of a line in at most so many columns: its end tells a function from its
-// neighbours.
+// CutLead returns the lead of a line in at most that many columns. It keeps the end, which
+// distinguishes a function from its neighbours.
 func (l *Line) CutLead(columns int) string {
 	letters := []rune(l.Lead) // each of them is one column
 	if len(letters) <= columns || columns < 1 {
@@ -87,7 +87,7 @@ func (l *Line) CutLead(columns int) string {
 	return "…" + string(letters[len(letters)-columns+1:])
 }
 
-// Text is what a node is called, a function with the file that it is from.
+// Text returns the title of a node; for a function, its name with the file that it is from.
 func (p *Profile) Text(n *Node) string {
 	if n.Function < 0 {
 		return n.Title
@@ -95,7 +95,7 @@ func (p *Profile) Text(n *Node) string {
 	return p.FunctionText(n.Function)
 }
 
-// FunctionText is a function with the file that it is from.
+// FunctionText returns a function's name with the file that it is from.
 func (p *Profile) FunctionText(function int32) string {
 	f := &p.Functions[function]
 	if library := p.Library(function); library != "" && f.Symbol != "" {

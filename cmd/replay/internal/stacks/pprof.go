@@ -42,13 +42,13 @@ const (
 // compiles expressions for a dozen older formats whenever a program starts.
 type proto struct {
 	w       io.Writer
-	message []byte // being put together
+	message []byte // being built
 	strings map[string]uint64
 	list    []string
 	err     error
 }
 
-// text is the number of a string.
+// text returns the number of a string.
 func (o *proto) text(s string) uint64 {
 	n, known := o.strings[s]
 	if !known {
@@ -75,8 +75,8 @@ func (o *proto) put(field protowire.Number, message []byte) {
 	_, o.err = o.w.Write(o.message)
 }
 
-// WritePprof writes what go tool pprof and its kin read: samples, and how many of them were
-// running and waiting, with process, thread, queue and wait as labels.
+// WritePprof writes a profile for go tool pprof and similar tools: samples, and how many of them
+// were running and waiting, with process, thread, queue and wait as labels.
 func (p *Profile) WritePprof(w io.Writer, comment string, state State) error {
 	z := gzip.NewWriter(w)
 	o := &proto{w: z, strings: make(map[string]uint64)}

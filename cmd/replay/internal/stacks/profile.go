@@ -8,20 +8,20 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Profile is what the stacks of one host in a window come to.
+// Profile sums up the stacks of one host in a window.
 type Profile struct {
 	Host metric.Host
-	// From and To are the wall clocks of the first and the last tick that had any.
+	// From and To are the wall clocks of the first and the last tick that had stacks.
 	From, To int64
 	Images   []Image
-	// Functions are told apart by what they are called and by their image, those
-	// without a name by where they are in it.
+	// Functions are distinguished by name and image, those without a name by their offset in the
+	// image.
 	Functions []Function
 	Places    []Place
 	Threads   []Thread
 	Stacks    []Stack
-	// Lost counts samples that are not among Stacks: there were too many different
-	// ones, or too much text in them. LostText tells of them.
+	// Lost counts the samples that are missing from Stacks because there were too many different
+	// stacks, or too much text in them. LostText says so in words.
 	Lost uint64
 	// Unnamed is how many functions have no name.
 	Unnamed int
@@ -33,31 +33,31 @@ type Image struct {
 	Base     uint64
 }
 
-// Name is what the image is called without its directories.
+// Name returns the image's file name without its directories.
 func (m *Image) Name() string { return path.Base(m.Path) }
 
-// Function is one, or a place that no name is known of.
+// Function is a function, or a place whose function's name is unknown.
 type Function struct {
-	// Name is for people: demangled, or the image with the offset in it.
+	// Name is for people: the demangled name, or the image with the offset in it.
 	Name string
-	// Symbol is the name as the linker knows it; "" where it is not known.
+	// Symbol is the name that the linker knows; "" if it is unknown.
 	Symbol string
-	Image  int32 // in Images, -1 if it is not known
+	Image  int32 // in Images, -1 if unknown
 	File   string
 	Kernel bool
 }
 
-// Place is a place in a function, as it was called: a node of the tree of calls.
+// Place is a place in a function, reached through certain callers: a node of the tree of calls.
 type Place struct {
 	Caller   int32 // in Places, -1 of the outermost
 	Function int32
 	Offset   uint64
 	Line     int32
-	// Broken says that there was a caller, which nobody knows.
+	// Broken says that there was a caller, but it is unknown.
 	Broken bool
 }
 
-// Thread is whose stacks they are.
+// Thread is the thread that stacks belong to.
 type Thread struct {
 	PID     int
 	Process string // the key of the process's instance
@@ -67,11 +67,11 @@ type Thread struct {
 	Queue   string
 }
 
-// Title is what the thread's process is called.
+// Title returns the name of the thread's process.
 func (t *Thread) Title() string { return fmt.Sprintf("%s (%d)", t.Command, t.PID) }
 
-// Key is what an argument may call the thread's process, and means no other. On macOS
-// there is none: keys of processes there are numbers, which are others' pids.
+// Key returns the argument that names the thread's process and no other. On macOS it is "": keys
+// of processes are numbers there, which could be pids of other processes.
 func (t *Thread) Key() string {
 	if strings.Contains(t.Process, "/") {
 		return t.Process
@@ -79,7 +79,7 @@ func (t *Thread) Key() string {
 	return ""
 }
 
-// Label is what the thread is called within its process.
+// Label returns the thread's name within its process.
 func (t *Thread) Label() string {
 	s := "thread"
 	if t.Name != "" {
@@ -92,18 +92,18 @@ func (t *Thread) Label() string {
 	return s
 }
 
-// Stack is a thread with a stack that it was seen with.
+// Stack is a thread together with a stack that it was sampled with.
 type Stack struct {
 	Thread int32
 	Place  int32 // the innermost
 	Wait   string
 	End    string
-	// Samples is how often it was seen with it, Running in how many of these it had a
-	// processor or wanted one.
+	// Samples counts the samples with this stack, Running those in which the thread had a
+	// processor or was waiting for one.
 	Samples, Running uint64
 }
 
-// State is which samples are asked for.
+// State selects samples.
 type State uint8
 
 const (
@@ -116,7 +116,7 @@ func (s State) String() string {
 	return [...]string{"samples", "running", "waiting"}[s]
 }
 
-// Of is how many samples of a stack are of that state.
+// Of returns how many samples of a stack are in that state.
 func (s State) Of(k *Stack) uint64 {
 	switch s {
 	case Running:
@@ -127,8 +127,8 @@ func (s State) Of(k *Stack) uint64 {
 	return k.Samples
 }
 
-// most is the largest count: what is larger is not told exactly by all formats, and
-// no recorder's.
+// most is the largest count. Not all formats represent larger counts exactly, and no recorder
+// counts that far.
 const most = 1<<53 - 1
 
 // plus adds two counts that are not above most.
@@ -142,7 +142,7 @@ func (p *Profile) Sum(s State) (n uint64) {
 	return n
 }
 
-// LostText says what is left out; "" where nothing is.
+// LostText says in words what is left out; "" if nothing is.
 func (p *Profile) LostText() string {
 	if p.Lost == 0 {
 		return ""
@@ -150,7 +150,7 @@ func (p *Profile) LostText() string {
 	return fmt.Sprintf("%d samples are left out: there are more different stacks, or more functions in them, than are kept in memory; ask for a shorter window", p.Lost)
 }
 
-// Chain appends to buf the places of a stack, the outermost first.
+// Chain appends the places of a stack to buf, the outermost first.
 func (p *Profile) Chain(buf []int32, k *Stack) []int32 {
 	at := len(buf)
 	for i := k.Place; i >= 0; i = p.Places[i].Caller {

@@ -10,30 +10,30 @@ import (
 	"tachograph/store/query"
 )
 
-// Bounds of a profile, whatever an archive holds.
+// Bounds of a profile, whatever an archive contains.
 const (
 	maxStacks = 1 << 18
 	maxPlaces = 1 << 19
 	maxImages = 1 << 16
-	maxText   = 1 << 26 // bytes of names, keys and all else that is text
-	maxCalls  = 1 << 23 // in all stacks, one by one: a stack of each thread may be deep
+	maxText   = 1 << 26 // bytes of names, keys and all other text
+	maxCalls  = 1 << 23 // in all stacks together: a stack of each thread may be deep
 	maxName   = 512     // bytes of a name
 )
 
-// Symbols finds the function that is at an offset of the image with an ID.
+// Symbols finds the function at an offset of the image with an ID.
 type Symbols func(id string, offset uint64) (name, file string, line int, ok bool)
 
-// Request says which stacks are asked for.
+// Request says which stacks to read.
 type Request struct {
-	// Window is of one host.
+	// Window is a window of one host.
 	query.Window
-	// Of says of which threads; nil: of all.
+	// Of selects threads; nil: all.
 	Of func(t *Thread) bool
-	// Symbols names what has no name in the archive; nil: nothing does.
+	// Symbols names functions that have no name in the archive; nil: they stay without.
 	Symbols Symbols
 }
 
-// Read reads the stacks that r asks for. The profile has none where there are none.
+// Read reads the stacks that r selects. If there are none, the profile has none.
 func Read(a query.Archive, r Request) *Profile {
 	b := builder{
 		p: &Profile{}, r: &r, threads: make(map[Thread]int32), stacks: make(map[id]int32),
@@ -52,7 +52,7 @@ func Read(a query.Archive, r Request) *Profile {
 	return b.p
 }
 
-// id is an instance: keys are of their boot.
+// id identifies an instance: keys are unique only within their boot.
 type id struct{ boot, key string }
 
 type function struct {
@@ -67,17 +67,17 @@ type builder struct {
 	r         *Request
 	threads   map[Thread]int32
 	stacks    map[id]int32
-	inner     []id // of each stack, its innermost frame
+	inner     []id // the innermost frame of each stack
 	places    map[id]int32
 	images    map[id]int32
 	functions map[function]int32
-	first     map[string]int32 // of the images with an ID, the one that stands for all
-	lent      map[spot]spelled // names of places that were recorded elsewhere
+	first     map[string]int32 // of the images with an ID, the one that represents all
+	lent      map[spot]spelled // names of places, from other recordings
 	texts     texts
-	full      bool // not all frames were read
+	full      bool // some frames were not read
 }
 
-// name is a stranger's name as it may be shown.
+// name makes a stranger's name safe to show.
 func name(s string) string {
 	if len(s) > maxName {
 		s = strings.ToValidUTF8(s[:maxName], "") + "…"
@@ -129,10 +129,10 @@ func (b *builder) readStacks(a query.Archive) {
 	}
 }
 
-// counts reports whether the metric counts, as those of stacks do.
+// counts reports whether the metric is an integer count, as those of stacks are.
 func counts(d *metric.Desc) bool { return d.Type == metric.U32 || d.Type == metric.U64 }
 
-// sum adds up the values of a run that are there; absent ones are zero.
+// sum adds up the values of a run; absent ones are zero.
 func sum(c *metric.Column) (n uint64) {
 	for _, bits := range c.Bits {
 		n = plus(n, min(bits, most))
@@ -140,7 +140,7 @@ func sum(c *metric.Column) (n uint64) {
 	return n
 }
 
-// threadOf is the thread that an instance tells of.
+// threadOf returns the thread that an instance describes.
 func threadOf(in *metric.Instance) Thread {
 	t := Thread{Process: name(in.Label(stack.LabelProcess)), TID: name(in.Label(stack.LabelTID)), Name: name(in.Label(stack.LabelThread)),
 		Queue: name(in.Label(stack.LabelQueue)), Command: name(query.ProcessName(in))}

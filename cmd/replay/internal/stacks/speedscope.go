@@ -36,8 +36,8 @@ type (
 
 const speedscopeSchema = "https://www.speedscope.app/file-format-schema.json"
 
-// WriteSpeedscope writes what speedscope opens: a profile for each process, thread, or for
-// all together.
+// WriteSpeedscope writes a file for speedscope: a profile for each process, for each thread, or
+// for all together.
 func (p *Profile) WriteSpeedscope(w io.Writer, title, exporter string, by By, state State) error {
 	file := speedscopeFile{Schema: speedscopeSchema, Exporter: exporter, Name: title, Shared: speedscopeShared{Frames: []speedscopeFrame{}}}
 	for i := range p.Functions {

@@ -2,18 +2,18 @@ package stacks
 
 import "strings"
 
-// texts keeps strings, each of them once, as long as there is room. What an archive gives
-// out is kept nowhere else: it may be a small part of something large, which would stay as
-// long as the part does.
+// texts keeps copies of strings, each of them once, as long as there is room. Strings from an
+// archive are kept nowhere else: they may be small parts of something large, which would stay in
+// memory as long as the part does.
 type texts struct {
 	known map[string]string
 	room  int
 }
 
-// perText is about what is needed to keep a string besides its bytes.
+// perText is about how many bytes a kept string needs besides its own.
 const perText = 64
 
-// keep has the strings refer to what is kept; false if there is no room for all of them.
+// keep makes the strings refer to the kept copies; false if there is no room for all of them.
 func (t *texts) keep(list ...*string) bool {
 	for _, s := range list {
 		if *s == "" {

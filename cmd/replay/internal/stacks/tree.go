@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// By is what the first branches of a tree are.
+// By says what the first branches of a tree are.
 type By string
 
 const (
@@ -15,38 +15,37 @@ const (
 	ByNothing By = "none"
 )
 
-// Bys are all of them.
+// Bys are all values of By.
 var Bys = []By{ByProcess, ByThread, ByNothing}
 
-// maxNodes bounds a tree. Where it is full, what is called further in counts for the
-// functions that called it.
+// maxNodes bounds a tree. Once it is full, samples of further callees count for the functions
+// that called them.
 const maxNodes = 1 << 20
 
-// Node is a function as it was called from the one above it, or a process or thread.
+// Node is a function as the one above it called it, or a process or thread.
 type Node struct {
-	// Function is its number; -1 for a process, a thread and the root, which Title is of,
-	// OfWait for what was waited for.
+	// Function is its number; -1 for the root, a process or a thread, which have a Title; OfWait
+	// for a wait.
 	Function int32
 	Title    string
-	// Count are the samples in it and in what it called, Self those in it alone, Running
-	// those of Count in which the thread had a processor or wanted one.
+	// Count is the number of samples in it and in what it called, Self of those in it alone,
+	// Running of those of Count in which the thread had a processor or was waiting for one.
 	Count, Self, Running uint64
 	Children             []*Node
-	// Waits are what the samples of Self waited for that ended in a function whose name
-	// does not say it.
+	// Waits say what the samples of Self were waiting for, where the function's name does not.
 	Waits []Wait
 }
 
-// OfWait stands where a function's number does, in outlines only.
+// OfWait takes the place of a function's number, in outlines only.
 const OfWait = -2
 
-// Wait is what samples waited for, in the kernel's words.
+// Wait is what samples were waiting for, in the kernel's words.
 type Wait struct {
 	For   string
 	Count uint64
 }
 
-// Tree is the tree of calls of the samples of a state.
+// Tree returns the tree of calls of the samples in a state.
 func (p *Profile) Tree(by By, state State) *Node {
 	root := &Node{Function: -1}
 	type edge struct {
@@ -112,14 +111,14 @@ func (p *Profile) Tree(by By, state State) *Node {
 	return root
 }
 
-// says reports whether the name of the function at a place is what a thread waits for,
-// as on Linux, where that is told by it.
+// says reports whether the name of the function at a place already says what a thread waits for.
+// On Linux the wait is that name.
 func (p *Profile) says(place int32, wait string) bool {
 	f := &p.Functions[p.Places[place].Function]
 	return f.Name == wait || f.Symbol == wait
 }
 
-// sort puts the largest first.
+// sort sorts a tree, the largest nodes first.
 func (p *Profile) sort(n *Node) {
 	slices.SortFunc(n.Children, func(x, y *Node) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(p.Name(x), p.Name(y)), cmp.Compare(x.Function, y.Function))
@@ -132,7 +131,7 @@ func (p *Profile) sort(n *Node) {
 	}
 }
 
-// Name is what a node is called.
+// Name returns the name of a node.
 func (p *Profile) Name(n *Node) string {
 	if n.Function < 0 {
 		return n.Title
@@ -140,8 +139,7 @@ func (p *Profile) Name(n *Node) string {
 	return p.Functions[n.Function].Name
 }
 
-// Library is the image that a function is from, without its directories; "" where it is not
-// known.
+// Library returns the file name of the image that a function is from; "" if it is unknown.
 func (p *Profile) Library(function int32) string {
 	f := &p.Functions[function]
 	switch {
