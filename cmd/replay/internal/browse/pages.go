@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// page is a page about a moment.
+// page is a view of a moment.
 type page int
 
 const (
@@ -26,7 +26,7 @@ const (
 
 var pageTitles = [pages]string{"system", "processes", "disks", "network", "sensors", "events"}
 
-// list is the scroll position of a page, and the selection on it.
+// list is how far a page is scrolled, and the choice on it.
 type list struct {
 	top    int
 	chosen string // of processes, the key
@@ -54,7 +54,7 @@ func (a *app) lines(p page, width int) []line {
 	return nil
 }
 
-// headWidth returns the width of titles of sections.
+// headWidth returns the width of the titles of sections.
 func headWidth(width int) int { return min(max(width/6, 10), 16) }
 
 // systemLines returns the figures of the whole machine, and its processors.
@@ -91,9 +91,8 @@ func figureText(f *moment.Figure) string {
 	return s
 }
 
-// sectionOf puts the figures of a section below each other in as many columns as there is room
-// for. Their places do not depend on their values, so that nothing moves about from moment to
-// moment.
+// sectionOf arranges the figures of a section in as many columns as fit. The place of a
+// figure hardly depends on its value, so that nothing jumps about from moment to moment.
 func (a *app) sectionOf(s *moment.Section, width int) []line {
 	th := a.c.theme
 	titles, values := 0, 8
@@ -136,7 +135,7 @@ func (a *app) sectionOf(s *moment.Section, width int) []line {
 	return out
 }
 
-// figureStyle returns a style that highlights what is out of the ordinary.
+// figureStyle highlights values that are out of the ordinary.
 func (a *app) figureStyle(section string, f *moment.Figure) tcell.Style {
 	th := a.c.theme
 	share, full := f.Value/f.Of, f.Value
@@ -157,7 +156,7 @@ func (a *app) figureStyle(section string, f *moment.Figure) tcell.Style {
 	return th.plain
 }
 
-// coreLines lists the processors, each with how busy it was and, if there is room, with what.
+// coreLines returns the processors, each with a bar and a figure of how busy it was.
 func (a *app) coreLines(cores []moment.Core, width int) []line {
 	if len(cores) == 0 {
 		return nil
@@ -201,7 +200,7 @@ func (a *app) coreLines(cores []moment.Core, width int) []line {
 	return out
 }
 
-// share draws a share of 1 as a bar of width letters.
+// share draws a share from 0 to 1 as a bar of width letters.
 func share(x float64, width int) string {
 	n := 0
 	if !math.IsNaN(x) {
@@ -210,7 +209,7 @@ func share(x float64, width int) string {
 	return strings.Repeat("█", n) + strings.Repeat("·", width-n)
 }
 
-// absences says why figures have no value, each reason once.
+// absences returns lines that say why figures have no value, each reason once.
 func (a *app) absences(m *moment.Moment, width int) []line {
 	var reasons []string
 	of := make(map[string][]string)
@@ -231,8 +230,8 @@ func (a *app) absences(m *moment.Moment, width int) []line {
 	return out
 }
 
-// rowLines returns a table of disks, volumes or interfaces: the name, and as many figures as
-// there is room for.
+// rowLines returns a table of disks, volumes or interfaces: the name, and as many figures
+// as fit.
 func (a *app) rowLines(what string, rows []moment.Row, width int, none string) []line {
 	th := a.c.theme
 	if len(rows) == 0 {
@@ -282,7 +281,7 @@ func (a *app) rowLines(what string, rows []moment.Row, width int, none string) [
 	return out
 }
 
-// sensorLines lists the sensors, which have one figure each.
+// sensorLines returns one line for each sensor.
 func (a *app) sensorLines(m *moment.Moment, width int) []line {
 	th := a.c.theme
 	if len(m.Sensors) == 0 {

@@ -7,15 +7,15 @@ import (
 	"tachograph/cmd/replay/internal/moment"
 )
 
-// A row is a row of the process table.
+// A row is a process in the table.
 type row struct {
 	p      *moment.Process
-	lead   string // the lines of the tree in front of it
+	lead   string // the branch of the tree before the name
 	ended  bool
 	pinned bool
 }
 
-// arrangement says how the process table is arranged.
+// arrangement is how the process table is arranged.
 type arrangement struct {
 	sort    string
 	reverse bool
@@ -24,8 +24,8 @@ type arrangement struct {
 	pins    []string
 }
 
-// arrange makes the rows for the processes of a moment: pinned ones first, even if the filter
-// excludes them, then the others in order, then those that have ended.
+// arrange makes rows of the processes of a moment: pinned ones first, whatever the filter
+// says, then the others in order, those that have ended among them.
 func (g arrangement) arrange(m *moment.Moment) []row {
 	if m == nil {
 		return nil
@@ -61,8 +61,8 @@ func (g arrangement) arrange(m *moment.Moment) []row {
 	return append(pinned, list...)
 }
 
-// arranged caches the last arrangement: some machines have very many processes, and the screen
-// is drawn after each key.
+// arranged caches the last arranged table, because some machines have very many processes
+// and the screen is drawn at each key.
 type arranged struct {
 	m      *moment.Moment
 	as     arrangement
@@ -80,7 +80,7 @@ func (a *app) rows() []row {
 	return c.rows
 }
 
-// columns returns the columns of the table that fit the terminal's width.
+// columns returns the columns of the table that fit in width columns of the terminal.
 func (a *app) columns(width int) []*column {
 	a.rows()
 	leads := 0
@@ -90,12 +90,12 @@ func (a *app) columns(width int) []*column {
 	return fitting(a.table.filled, width-min(leads, width/4), a.sort)
 }
 
-// deepest is how many letters the lines of a tree take at most. Real processes do not nest so
-// deeply, but a stranger's archive may say so.
+// deepest limits the length of a tree branch, in bytes. No real machine nests so deep, but
+// a hostile archive may.
 const deepest = 64
 
-// branches puts children below their parents. With a filter, it has the rows that the filter
-// accepts and their ancestors.
+// branches puts children below their parents. With a filter it keeps the processes that
+// the filter accepts, and their ancestors.
 func (g arrangement) branches(list []row) []row {
 	byKey, byPID := make(map[string]int), make(map[int]int)
 	for i, r := range list {
@@ -118,7 +118,7 @@ func (g arrangement) branches(list []row) []row {
 			children[parent] = append(children[parent], i)
 		}
 	}
-	state := make([]int8, len(list)) // 0 unknown, 1 examined, 2 to show
+	state := make([]int8, len(list)) // 0 unknown, 1 visited, 2 shown
 	var wanted func(i int) bool
 	wanted = func(i int) bool {
 		if state[i] != 0 {
@@ -165,7 +165,7 @@ func (g arrangement) branches(list []row) []row {
 		walk(i, "", "")
 	}
 	for i := range list {
-		walk(i, "", "") // A circle, if labels are false.
+		walk(i, "", "") // Only a cycle is left, which wrong labels can make.
 	}
 	return out
 }

@@ -13,8 +13,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// scripts are the parts of the page's program, in order. They form one program; before them
-// comes the library uplot.js, the work of others.
+// scripts are the parts of the page's program, in order. The third-party uplot.js comes
+// before them.
 var scripts = []string{"human.js", "time.js", "load.js", "plot.js", "figure.js", "processes.js", "flame.js", "parts.js", "page.js"}
 
 func asset(name string) string {
@@ -27,7 +27,7 @@ func asset(name string) string {
 
 var page = template.Must(template.New("page").Parse(asset("page.html")))
 
-// script returns the page's program made from these parts, which runs the function begin.
+// script joins parts to the page's program, which starts by calling the function begin.
 func script(parts []string, begin string) string {
 	var b strings.Builder
 	b.WriteString("/*\n" + asset("uplot.LICENSE") + "*/\n" + asset("uplot.js") + "\n(function () {\n'use strict';\n")
@@ -39,19 +39,19 @@ func script(parts []string, begin string) string {
 	return b.String()
 }
 
-// hash returns the hash that a content security policy uses for a script or a style.
+// hash returns the hash by which a content security policy identifies a script or a style.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// policyOf returns a policy that lets a page run its own program and use its own style, and
-// nothing else.
+// policyOf returns a policy that lets a page run only its own program and use only its own
+// style.
 func policyOf(program, style string) string {
 	return "default-src 'none'; script-src " + hash(program) + "; style-src " + hash(style) + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// Title says what the page is about.
+// Title returns the title: the host and the time that the page shows.
 func (p *Page) Title() string { return p.doc.Title }
 
 // WriteHTML writes the page as one file.
@@ -59,7 +59,7 @@ func (p *Page) WriteHTML(w io.Writer) error {
 	program, style := script(scripts, "main"), asset("uplot.css")+"\n"+asset("page.css")
 	about := map[string]any{
 		"Document": &p.doc,
-		// Both come from this program, not from the archive.
+		// Both come from the program, not from the archive.
 		"Script": template.JS(program), "Style": template.CSS(style),
 		"Policy": policyOf(program, style),
 	}

@@ -8,19 +8,19 @@ import (
 	"tachograph/cmd/replay/internal/human"
 )
 
-// Heaviest is the most frequent stack of a process.
+// Heaviest is the stack of a process that has the most samples.
 type Heaviest struct {
-	Thread  *Thread // a thread with that stack
+	Thread  *Thread // a thread of the process
 	State   State
 	Samples uint64
 	Of      uint64 // all samples of that state
-	// Chain has its functions, the outermost first.
+	// Chain holds the stack's functions, the outermost first.
 	Chain []int32
 	p     *Profile
 }
 
-// Heaviest returns the most frequent stack of running threads or, if none were running, of
-// waiting ones. ok says that there is one.
+// Heaviest returns the stack with the most samples of running threads, or, if no thread
+// ran, of waiting ones. ok reports whether there is one.
 func (p *Profile) Heaviest() (h Heaviest, ok bool) {
 	state := Running
 	if p.Sum(Running) == 0 {
@@ -55,10 +55,10 @@ func (p *Profile) Heaviest() (h Heaviest, ok bool) {
 	return h, h.Thread != nil
 }
 
-// Share returns the share of all samples of its state that had the stack.
+// Share returns the stack's share of all samples of its state.
 func (h *Heaviest) Share() float64 { return float64(h.Samples) / float64(max(h.Of, 1)) }
 
-// Name returns the argument of replay stacks that names its process.
+// Name returns the argument of replay stacks that selects the stack's process.
 func (h *Heaviest) Name() string {
 	if key := h.Thread.Key(); key != "" {
 		return key
@@ -66,7 +66,7 @@ func (h *Heaviest) Name() string {
 	return fmt.Sprint(h.Thread.PID)
 }
 
-// Folded writes the stack like a line of folded stacks.
+// Folded returns the stack in the form of a line of folded stacks.
 func (h *Heaviest) Folded() string {
 	var names []string
 	for _, n := range h.Chain {
@@ -75,7 +75,7 @@ func (h *Heaviest) Folded() string {
 	return strings.Join(names, ";")
 }
 
-// Sentence names the innermost functions.
+// Sentence describes the stack by its innermost functions.
 func (h *Heaviest) Sentence() string {
 	const callers, long = 3, 60
 	verb := "ran"
