@@ -151,7 +151,7 @@ func TestMistakesAboutPmdaAreOneSentence(t *testing.T) {
 		want string
 	}{
 		{at(root, "--domain", "511"), "--domain 511: PCP's domains are 1 to 510, and 385 to 510 are free for all"},
-		{at(root, "--replace"), "--replace is for a Mac, and without --beside: who lives beside PCP's agents takes nobody's place"},
+		{at(root, "--replace"), "--replace is for a Mac, and without --beside: beside PCP's agents it replaces none"},
 		{at(root, "--recorder", "bin/recorder"), "--recorder bin/recorder: pmcd wants a whole path"},
 		{at(empty), "there is no PCP here, for there is no /etc/pcp.conf, /usr/local/etc/pcp.conf, /opt/homebrew/etc/pcp.conf or /opt/local/etc/pcp.conf (install PCP, or say where its pcp.conf is with PCP_CONF)"},
 		{at(owned), `domain 500 belongs to the agent "other" in /etc/pcp/pmcd.conf (give another one with --domain, of 385 to 510)`},
