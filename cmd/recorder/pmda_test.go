@@ -27,7 +27,7 @@ func TestPmdaMistakes(t *testing.T) {
 		{"--archive " + dir + "/none --listen tcp:127.0.0.1:0", "--archive: there is nothing at " + dir + "/none"},
 		{"--archive " + dir + " --listen tcp:127.0.0.1:0", "there is no archive in " + dir},
 		{"--archive " + dir + " --speed -1", "--speed -1: it is from 0"},
-		{"--archive " + dir + " --speed 0 --loop", "there is no end to begin again from"},
+		{"--archive " + dir + " --speed 0 --loop", "never comes to an end"},
 		{"--archive " + dir + " --listen tcp:0.0.0.0:1", "say --remote if that is meant, or listen at tcp:127.0.0.1:1"},
 		{"--socket tcp:0.0.0.0:1", "can be reached from other machines"},
 		{"--socket foo", "write unix:PATH or tcp:HOST:PORT"},
