@@ -440,9 +440,9 @@ type Info struct {
 	// Since and Until are the wall clocks between which an archive that is a part of others
 	// holds what was recorded; 0 for an end that was not cut. See Begin.
 	Since, Until int64
-	Live  bool
-	Empty bool // holds no ticks
-	Bytes int64
+	Live         bool
+	Empty        bool // holds no ticks
+	Bytes        int64
 	// Intervals are the effective intervals of the classes.
 	Intervals metric.Intervals
 	// Step is how long the steps of a reduced archive are, in nanoseconds; 0 for all others. Of
