@@ -114,7 +114,7 @@ func describeMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config, wi
 	return nil
 }
 
-// factsOf returns what is known of a metric.
+// factsOf returns the facts that recorder metrics prints of a metric, each a title and a text.
 func factsOf(d *metric.Desc, cfg *config.Config) [][2]string {
 	var facts [][2]string
 	row := func(name, value string) {

@@ -26,7 +26,7 @@ const (
 	mostNamed   = 65536
 )
 
-// named is what is remembered of a process until its end.
+// named is the name of a process, kept until the process ends, and since when it has it.
 type named struct {
 	comm  [16]byte
 	since int64 // monotonic clock; 0 is unknown

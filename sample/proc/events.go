@@ -35,7 +35,7 @@ func execEvent(p *metric.Instance, was, name string, at metric.Stamp) metric.Eve
 	}
 }
 
-// ending is what is known of a process that has ended.
+// ending says when and how a process ended.
 type ending struct {
 	at     metric.Stamp
 	exact  bool // at is when it ended, not when the recorder noticed

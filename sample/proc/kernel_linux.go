@@ -23,7 +23,7 @@ import (
 // processor that Go runs on, whatever the kernel's own HZ.
 const ticksPerSecond = 100
 
-// linuxProcess is what is kept of a process on Linux.
+// linuxProcess holds the last readings of a process on Linux.
 type linuxProcess struct {
 	files  files
 	stat   procfs.Stat // Comm is not kept: process.name has the name

@@ -53,7 +53,7 @@ type macEvent struct {
 	usage []byte // the zombie's; nil if it could not be had
 }
 
-// macProcess is what is kept of a process on macOS.
+// macProcess holds the last readings of a process on macOS.
 type macProcess struct {
 	micros    int64 // wall clock at the start: with the pid, it identifies the process
 	parent    uint64

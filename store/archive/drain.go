@@ -65,7 +65,7 @@ type eventDrain struct {
 	pos    *uint64        // how many have been taken
 }
 
-// NewDrain returns a Drain of what is wanted.
+// NewDrain returns a Drain that yields the ticks and events that what asks for.
 func NewDrain(what *Draining) *Drain {
 	d := &Drain{Draining: what}
 	what.Lost = func(err error) { d.lost = append(d.lost, err) }

@@ -15,7 +15,7 @@ type Sought struct {
 	Labels []string
 }
 
-// A Trait is what is known about a text that is looked for.
+// A Trait describes a text that a search looks for.
 type Trait struct {
 	// Frame reports whether a text may be meant that equals frame with digits in place of each
 	// zero byte; nil if any text may. Several chunks may call it at the same time.

@@ -6,7 +6,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// eventModels is what is remembered of events. Each kind has models of its own, since the texts
+// eventModels predict events from earlier ones. Each kind has models of its own, since the texts
 // of one kind resemble each other.
 type eventModels struct {
 	at     stamps

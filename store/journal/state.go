@@ -109,7 +109,7 @@ func (r *row) stir() []motion {
 	return r.moves
 }
 
-// column is what is known of the changes of one metric of a group, over all its instances. The
+// column predicts the changes of one metric of a group, over all its instances. The
 // fields that a change needs are together in cache lines of the processor, of 64 bytes: other
 // programs have used the cache in the second since the last tick.
 type column struct {
@@ -156,7 +156,7 @@ func (m *column) reset(typ metric.Type) {
 	freshProbs(m.low[:])
 }
 
-// group is what is remembered of a group between two ticks.
+// group holds the state of a group between two ticks.
 type group struct {
 	g     *metric.Group
 	index int
@@ -210,7 +210,7 @@ type instance struct {
 	index int
 }
 
-// indom is what is remembered of an instance domain.
+// indom holds the instances of a domain, and the models of their keys, names and labels.
 type indom struct {
 	name      string
 	insts     []*instance
@@ -221,7 +221,7 @@ type indom struct {
 	label     map[string]*field
 }
 
-// stamps is what is remembered of a series of instants.
+// stamps predicts the next instant of a series from the last one.
 type stamps struct {
 	last    metric.Stamp
 	nominal int64
@@ -237,7 +237,7 @@ func (s *stamps) reset() {
 	s.awake.reset()
 }
 
-// class is what is remembered of a class.
+// class holds the groups of the last tick of a class, and predicts the next tick.
 type class struct {
 	at     stamps
 	blocks []*group

@@ -144,7 +144,7 @@ func (j *journalReader) take(rec *journal.Record) {
 // maxPiece limits the time that a chunk made of journals covers.
 const maxPiece = 3600e9
 
-// wants reports whether t is to be taken. If t does not fit into one chunk with the ticks before
+// wants reports whether the repair takes t. If t does not fit into one chunk with the ticks before
 // it, wants makes a chunk of those first.
 func (j *journalReader) wants(t *metric.Tick) bool {
 	b := j.taken.Builders[t.Class]

@@ -13,7 +13,7 @@ import (
 	"tachograph/store/layout"
 )
 
-// salvage is what was found in a damaged archive file: records whose checksums are right, and
+// salvage holds the finds from a damaged archive file: records whose checksums are right, and
 // chunks, whole or damaged.
 type salvage struct {
 	header    *layout.Header

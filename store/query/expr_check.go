@@ -7,7 +7,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// exprType is what is known about a part of an expression before any value is read.
+// exprType is the type of a part of an expression, as the check finds it before any value is read.
 type exprType struct {
 	metric.Units
 	// indom is the instance domain whose members have a value; NoIndom for a single value.

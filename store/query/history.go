@@ -198,7 +198,7 @@ func lifeNames(l *store.Life) []string {
 	return out
 }
 
-// historian gathers what is known of some processes.
+// historian gathers the histories of some processes.
 type historian struct {
 	a          Archive
 	w          Window

@@ -43,7 +43,7 @@ type Archive struct {
 	known     int                      // how many metrics were ever seen
 }
 
-// A part is what is kept of one archive.
+// A part holds the kept ticks and events of one archive.
 type part struct {
 	archive.Info
 	given       *archive.Info // the Info that it was made from
@@ -60,7 +60,7 @@ type tick struct {
 	blocks   []block
 }
 
-// A block is what is kept of a reading of a group.
+// A block holds the kept columns of a reading of a group.
 type block struct {
 	*table
 	at   metric.Stamp

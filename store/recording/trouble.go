@@ -9,7 +9,7 @@ import (
 	"tachograph/store/layout"
 )
 
-// trouble is what is wrong with the disk. It is reported when it begins and when it ends, not at
+// trouble describes what is wrong with the disk. It is reported when it begins and when it ends, not at
 // each failure.
 type trouble struct {
 	// The last error of each; nil if it works.

@@ -12,7 +12,7 @@ import (
 // The result is the same. In unusual cases (several parts cover one time, the clock was set
 // back, something cannot be read) the part is still copied tick by tick.
 
-// A cutting is what is cut out of consecutive parts.
+// A cutting holds the stretches that are cut out of consecutive parts.
 type cutting struct {
 	parts     []part
 	stretches []chunk.Stretch

@@ -28,7 +28,7 @@ func Private(d *metric.Desc) bool {
 	return found && (d.Type == metric.String || catalog.Telltale(d.Name))
 }
 
-// A client is the user who asks.
+// A client is the user behind a connection. known is false if the kernel did not name the user.
 type client struct {
 	uid   uint32
 	known bool

@@ -29,7 +29,8 @@ type Package struct {
 	Indom func(name string) (short, long string)
 }
 
-// symbol stands for the domain in files in which scripts insert the number.
+// symbol is the name that generated files use for the domain. PCP's scripts replace it with the
+// number.
 const symbol = "TACHOGRAPH"
 
 // Names returns the metrics by name, with their numbers.

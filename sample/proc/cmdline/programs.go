@@ -2,8 +2,8 @@ package cmdline
 
 import "strings"
 
-// A program is what is known of one program's arguments: which of them are secret without any
-// sign of that.
+// A program says which arguments of one program are secret, where the argument itself gives no
+// sign of it.
 type program struct {
 	// letters are the short options that take a secret, in the next word or attached to the
 	// letter; hanging are those that take it attached only.

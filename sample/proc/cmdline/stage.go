@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A stage is what is known of the program that the next words belong to.
+// A stage says whether the program that the next words belong to is known.
 type stage uint8
 
 const (

@@ -22,8 +22,8 @@ func (r rect) top(n int) (above, below rect) {
 	return rect{r.x, r.y, r.w, n}, rect{r.x, r.y + n, r.w, r.h - n}
 }
 
-// A canvas is what everything is drawn on. It makes any text harmless, whoever wrote it, uses
-// only letters that the terminal has, and keeps the text within its columns.
+// A canvas draws text on the terminal. It makes text from any source harmless, replaces letters
+// that the terminal lacks, and keeps the text within its columns.
 type canvas struct {
 	tcell.Screen
 	ascii bool

@@ -20,7 +20,7 @@ type Process struct {
 	Key string
 	// ParentKey is the key of its parent; "" where that is not known.
 	ParentKey string
-	// Command is the command line, or what is known of it; "" where it was not recorded.
+	// Command is the command line, or the recorded part of it; "" if none was recorded.
 	Command string
 	// Began says that it was not there at the sweep before.
 	Began bool

@@ -179,7 +179,7 @@ func (r *Recording) Timeline(from, to int64, columns int) (*Timeline, error) {
 	return t, nil
 }
 
-// sumUp adds what is known of a lane.
+// sumUp adds the parts of a lane to s: the cells of those that were read, the summaries of others.
 func (r *Recording) sumUp(lane int, s *stretch) {
 	middle := r.cell / 2
 	if r.cell == shortCell {

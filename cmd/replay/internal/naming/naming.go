@@ -83,8 +83,8 @@ func (s Scale) Of(x float64) float64 {
 	return x
 }
 
-// Number returns a value as a float64. A 32-bit float becomes the shortest decimal that it
-// stands for, as replay shows it, rather than its exact binary value.
+// Number returns a value as a float64. A 32-bit float becomes the shortest decimal number
+// that rounds to it, which replay shows as well: 0.1, not 0.10000000149.
 func Number(v metric.Value) float64 {
 	x := metric.Number(v.Type, v.Bits)
 	if v.Type == metric.F32 {

@@ -45,7 +45,7 @@ type Choosy interface {
 	Wants(indom string) bool
 }
 
-// A Batch is what is sent at once. All of it is from one archive.
+// A Batch holds the data of one request. All of it is from one archive.
 type Batch interface {
 	// Add adds an item, a tick or an event. The batch may keep it, and it never changes. An
 	// instance is the same pointer in all items as long as it is read and has the same name.

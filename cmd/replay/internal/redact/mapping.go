@@ -136,7 +136,7 @@ func (m *Mapping) Instance(indom string, in *metric.Instance) *metric.Instance {
 	return out
 }
 
-// Text maps a value of a text metric; if keep is false, the value is to be absent.
+// Text maps a value of a text metric; if keep is false, the value becomes absent.
 func (m *Mapping) Text(d *metric.Desc, in *metric.Instance, s string) (string, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -114,7 +114,7 @@ type owned struct {
 	owner string
 }
 
-// life is what is known of a process in a stretch of time, reading by reading.
+// life holds the readings of a process in a stretch of time.
 type life struct {
 	boot string
 	rows []entry

@@ -100,7 +100,7 @@ type placeID struct {
 	name, indom string
 }
 
-// place is what was last read of a group.
+// place holds the last reading of a group, and the series made of it.
 type place struct {
 	group *metric.Group
 	rows  []*metric.Instance

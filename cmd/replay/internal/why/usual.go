@@ -135,7 +135,7 @@ func (l *ledger) peers(name string, thing int, of stretch) float64 {
 	return second
 }
 
-// norm is what is usual for a name, by thing, and for names like it.
+// norm holds the usual use of each thing by the processes of a name, and by names like it.
 type norm struct {
 	usual, peers [allThings]float64
 	known        [allThings]bool // usual is known

@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// about is what is known about an instance or an event, as JSON.
+// about describes an instance or an event in JSON.
 type about struct {
 	Key    string      `json:"key,omitempty"`
 	Name   string      `json:"name,omitempty"`

@@ -12,7 +12,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A survey is what is known about archives before their values are read.
+// A survey describes archives before their values are read: their metrics, and the times between
+// their marks.
 type survey struct {
 	bases   []string
 	label   pcparchive.Label // of the first

@@ -45,7 +45,7 @@ func NewKeeper(open func() (Recording, error), now func() time.Time) *Keeper {
 	return &Keeper{open: open, now: now}
 }
 
-// Known is what was known at some time. It does not change.
+// Known is a snapshot of the archives and their catalogue. It does not change.
 type Known struct {
 	*selection.Catalogue
 	// Info is the archive that was recorded last; nil if there is none.

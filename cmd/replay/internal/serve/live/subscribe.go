@@ -43,7 +43,7 @@ type Publisher struct {
 	subscribers atomic.Int64
 	once        sync.Once
 	turns       chan struct{} // for opening archives
-	begins      chan struct{} // for finding out what is wanted, and the values that stand
+	begins      chan struct{} // for resolving selections and reading the present values
 }
 
 // Limits of what a client may ask for.
@@ -202,7 +202,7 @@ func (s *stream) deliver(m *tachographv1.SubscribeResponse, size int) error {
 // ofMetric is how many bytes a stream keeps for each metric that is wanted.
 const ofMetric = 256
 
-// beginAtOnce is how many streams at a time find out what is wanted and the values that stand.
+// beginAtOnce is how many streams at a time resolve their selections and read the present values.
 // More would take memory, and make all of them and others wait.
 const beginAtOnce = 4
 
