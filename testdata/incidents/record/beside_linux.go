@@ -24,13 +24,15 @@ const (
 // besides are the incidents that are made on this very machine, beside its other work. They use
 // a bounded part of it: a core or two, 2 GB of memory, 1 GB of disk. Those with a control group
 // or a volume need root.
-var besides = func() (list []recipe) {
+var besides = slices.Concat(beside("beside-", troubles), beside("kept-", keptTroubles))
+
+func beside(prefix string, troubles []trouble) (list []recipe) {
 	for _, t := range troubles {
-		list = append(list, recipe{Name: "beside-" + t.name, Title: t.cause, asked: within.Seconds() * 3 / 4, length: within.Seconds(),
+		list = append(list, recipe{Name: prefix + t.name, Title: t.cause, asked: within.Seconds() * 3 / 4, length: within.Seconds(),
 			known: known{Cause: t.cause, Want: []string{t.want}}, here: t.record})
 	}
 	return list
-}()
+}
 
 // A machine is this machine while a trouble is made on it.
 type machine struct {
@@ -167,13 +169,13 @@ func join(group string, cmd *exec.Cmd) error {
 // begin signals the n-th started program to begin its task.
 func (m *machine) begin(n int) error { return m.running[n].Process.Signal(syscall.SIGUSR1) }
 
-// volume mounts a tmpfs of some MB.
-func (m *machine) volume(name string, size int) (string, error) {
+// volume mounts a tmpfs of some MB, for a number of files.
+func (m *machine) volume(name string, size, files int) (string, error) {
 	dir := filepath.Join(m.scratch, name)
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", size), "tmpfs", dir).CombinedOutput()
+	out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,nr_inodes=%d", size, files), "tmpfs", dir).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("mount: %w: %s", err, strings.TrimSpace(string(out)))
 	}

@@ -99,7 +99,7 @@ var troubles = []trouble{
 	{
 		name: "full-tmpfs", cause: "spooler fills a volume of 64 MB", want: `spool`,
 		before: func(m *machine) error {
-			dir, err := m.volume("spool", 64)
+			dir, err := m.volume("spool", 64, 10_000)
 			if err != nil {
 				return err
 			}

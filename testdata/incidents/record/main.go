@@ -2,6 +2,7 @@
 //
 //	go run ./testdata/incidents/record            # which there are
 //	go run ./testdata/incidents/record NAME DIR   # record one into DIR/NAME
+//	go run ./testdata/incidents/record 'kept-*' DIR   # record all whose names match, one after the other
 //
 // Some happen on the simulated Mac (testdata/darwinhost), others on a Linux machine in an
 // emulator (qemu-system-x86_64). These can neither harm the machine that records them nor bring
@@ -19,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -35,7 +37,7 @@ func main() {
 	}
 	kernel := flag.String("kernel", "", "for those on Linux: the `DIR` that a Debian package linux-image-*-cloud-amd64 was unpacked into")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: record [--kernel DIR] NAME DIR\n\nIncidents:")
+		fmt.Fprintln(os.Stderr, "usage: record [--kernel DIR] NAME|PATTERN DIR\n\nIncidents:")
 		w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
 		for _, r := range recipes {
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", r.Name, r.where(), r.Title)
@@ -50,19 +52,39 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := record(ctx, flag.Arg(0), flag.Arg(1), *kernel); err != nil {
+	if err := recordAll(ctx, flag.Arg(0), flag.Arg(1), *kernel); err != nil {
 		fmt.Fprintln(os.Stderr, "record:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-// record makes one incident in dir/name.
-func record(ctx context.Context, name, dir, kernel string) error {
-	r := find(name)
-	if r == nil {
-		return fmt.Errorf("there is no incident %q; without arguments it is said which there are", name)
+// recordAll makes each incident whose name matches a pattern.
+func recordAll(ctx context.Context, pattern, dir, kernel string) error {
+	found := false
+	for i := range recipes {
+		r := &recipes[i]
+		match, err := path.Match(pattern, r.Name)
+		if err != nil {
+			return fmt.Errorf("%q: %w", pattern, err)
+		}
+		if !match {
+			continue
+		}
+		found = true
+		fmt.Println(r.Name)
+		if err := r.record(ctx, dir, kernel); err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
+		}
 	}
+	if !found {
+		return fmt.Errorf("there is no incident %q; without arguments this program lists them all", pattern)
+	}
+	return nil
+}
+
+// record makes the incident in a directory of its name, in dir.
+func (r *recipe) record(ctx context.Context, dir, kernel string) error {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return fmt.Errorf("finding the module (run this inside it): %w", err)
@@ -90,7 +112,7 @@ func record(ctx context.Context, name, dir, kernel string) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted; nothing was kept")
 	}
-	return r.keep(filepath.Join(dir, name), archives, onset)
+	return r.keep(filepath.Join(dir, r.Name), archives, onset)
 }
 
 // keep puts archives, and what is known about them, into dir.

@@ -24,6 +24,8 @@ func init() {
 		"loop": loop, "fill": fill, "fork": fork, "crash": crash, "supervise": supervise, "thrash": thrash, "grow": grow, "receive": receive,
 		"stat": stat, "hold": hold, "answer": answer, "ask": askFor, "orphan": orphan, "open": open, "threads": threads, "convoy": convoy,
 		"accept": accept, "connect": connect, "sync": syncing, "share": share, "again": again, "write": write, "read": read, "send": send, "walk": walk,
+		"spin": spin, "yield": yield, "pass": passOn, "return": giveBack, "duplicate": duplicate, "drain": drain, "stream": stream, "files": files,
+		"ticks": ticks, "consume": consume, "produce": produce, "commands": commands, "faults": faults, "logs": logs, "unseen": unseen,
 	}
 }
 

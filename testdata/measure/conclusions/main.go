@@ -30,23 +30,24 @@ import (
 
 // bench is one run.
 type bench struct {
-	seed    uint64
-	cases   int
-	only    string
-	noise   string
-	set     string
-	json    bool
-	show    string
-	keep    string
-	replay  string
-	workers int
-	sample  int
-	tapes   string
-	record  time.Duration
-	verbose bool
-	diffs   bool
-	began   time.Time
-	done    atomic.Int32
+	seed      uint64
+	cases     int
+	only      string
+	noise     string
+	set       string
+	json      bool
+	show      string
+	keep      string
+	replay    string
+	workers   int
+	sample    int
+	tapes     string
+	incidents string
+	record    time.Duration
+	verbose   bool
+	diffs     bool
+	began     time.Time
+	done      atomic.Int32
 }
 
 func main() {
@@ -63,6 +64,7 @@ func main() {
 	flag.IntVar(&b.workers, "workers", runtime.NumCPU(), "cases at a time")
 	flag.IntVar(&b.sample, "sample", 0, "so many cases, drawn from all; 0: all")
 	flag.StringVar(&b.tapes, "tapes", "", "directory of archives of real machines, which are noises, too")
+	flag.StringVar(&b.incidents, "incidents", "", "directory of recorded incidents, which are cases, too")
 	flag.DurationVar(&b.record, "record", 0, "record this machine for so long under each of some loads, into the directory that -tapes names, and do no more")
 	flag.BoolVar(&b.verbose, "v", false, "print the first line of each answer that is not right, and what is false")
 	flag.BoolVar(&b.diffs, "diffs", false, "ask diff only")
@@ -158,12 +160,16 @@ func (b *bench) jobs() (list []job, err error) {
 			}
 		}
 	}
-	real, paths, err := cases.Recorded(".")
+	real, paths, err := cases.Recorded(".", b.incidents)
 	if err != nil {
 		return nil, err
 	}
 	for i, c := range real {
-		if order[c.Kind] = 1000 + i; b.set == "tuned" && strings.Contains(c.Kind, b.only) && strings.Contains(c.Noise, b.noise) && (b.show == "" || b.show == c.ID) {
+		set := "tuned"
+		if strings.HasPrefix(c.Kind, "recorded: kept-") {
+			set = "kept"
+		}
+		if order[c.Kind] = 1000 + i; b.set == set && strings.Contains(c.Kind, b.only) && strings.Contains(c.Noise, b.noise) && (b.show == "" || b.show == c.ID) {
 			list = append(list, job{kind: c.Kind, noise: c.Noise, recorded: c, path: paths[i]})
 		}
 	}

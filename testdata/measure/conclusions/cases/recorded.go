@@ -13,8 +13,9 @@ import (
 )
 
 // Recorded returns the incidents that really happened: those of testdata/incidents below root,
-// and those beside the repository, if there are any. What processes used in them is not known.
-func Recorded(root string) ([]*Case, []string, error) {
+// those in dir unless it is empty, and those beside the repository, if there are any. What
+// processes used in them is not known.
+func Recorded(root, dir string) ([]*Case, []string, error) {
 	var list []*Case
 	var paths []string
 	add := func(c *Case, path string) error {
@@ -31,6 +32,13 @@ func Recorded(root string) ([]*Case, []string, error) {
 		return nil
 	}
 	own, _ := filepath.Glob(filepath.Join(root, "testdata/incidents/*/incident.json"))
+	if dir != "" {
+		more, _ := filepath.Glob(filepath.Join(dir, "*/incident.json"))
+		if len(more) == 0 {
+			return nil, nil, fmt.Errorf("no incident.json in a directory of %s", dir)
+		}
+		own = append(own, more...)
+	}
 	for _, path := range own {
 		text, err := os.ReadFile(path)
 		if err != nil {
