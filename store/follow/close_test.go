@@ -9,7 +9,7 @@ import (
 	"tachograph/store/follow"
 )
 
-// Who waits in Next, or reads, may be told by Close that it is over.
+// Close ends a Next that reads or waits in another goroutine.
 func TestCloseBesideNext(t *testing.T) {
 	r := newRecorder(t, 11, 400)
 	for r.next < 200 {
@@ -19,20 +19,23 @@ func TestCloseBesideNext(t *testing.T) {
 	for n := range 200 {
 		f := open(t, follow.Options{From: first}, r.dir)
 		var group sync.WaitGroup
-		read := make(chan struct{}, 1000)
+		read := make(chan bool, 1000)
 		group.Go(func() {
 			for {
-				if _, err := f.Next(context.Background()); err != nil {
+				it, err := f.Next(context.Background())
+				if err != nil {
 					if !errors.Is(err, follow.ErrClosed) {
 						t.Error(err)
 					}
 					return
 				}
-				read <- struct{}{}
+				read <- it.Present
 			}
 		})
-		for range n % 100 {
-			<-read
+		for k := 0; k < n%100 || n%4 == 0; k++ {
+			if <-read {
+				break // From now on it waits.
+			}
 		}
 		if err := f.Close(); err != nil {
 			t.Fatal(err)

@@ -19,12 +19,12 @@ import (
 type waker struct {
 	news    chan struct{} // there is news
 	over    chan struct{} // the waker is closed
-	once    sync.Once
 	moved   atomic.Bool // a directory changed since dirty was called
 	written atomic.Bool // the file was written to since wrote was called
 	broken  atomic.Bool // a directory is not where it was
 
-	src  notifier // nil before it is needed, or where there is none
+	mu   sync.Mutex // guards what follows: Close comes while another goroutine waits
+	src  notifier   // nil before it is needed, or where there is none
 	none bool     // the system has none
 	dirs []watchedDir
 	file disk.File
@@ -73,12 +73,15 @@ func (w *waker) tell(dir bool) {
 }
 
 func (w *waker) close() {
-	w.once.Do(func() {
-		close(w.over)
-		if w.src != nil {
-			w.src.close()
-		}
-	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.isClosed() {
+		return
+	}
+	close(w.over)
+	if w.src != nil {
+		w.src.close()
+	}
 }
 
 func (w *waker) isClosed() bool {
@@ -98,6 +101,8 @@ func (w *waker) dirty() bool { return w.moved.Swap(false) }
 
 // watchDirs watches these directories, and watches those again that were replaced.
 func (w *waker) watchDirs(paths []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.src == nil && !w.none && !w.isClosed() {
 		src, err := newNotifier(w)
 		if w.src = src; err != nil {
@@ -125,6 +130,8 @@ func (w *waker) watchDirs(paths []string) {
 
 // watchFile watches the file that is being added to.
 func (w *waker) watchFile(f disk.File) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.file == f {
 		return
 	}
@@ -140,10 +147,7 @@ func (w *waker) watchFile(f disk.File) {
 // wait waits until something has been written or may have been, at the latest until due unless
 // due is zero.
 func (w *waker) wait(ctx context.Context, due time.Time) error {
-	every := netEvery
-	if w.deaf || slices.ContainsFunc(w.dirs, func(d watchedDir) bool { return !d.told }) || len(w.dirs) == 0 {
-		every = pollEvery
-	}
+	every := w.every()
 	if !due.IsZero() {
 		every = min(every, max(0, time.Until(due)))
 	}
@@ -162,8 +166,20 @@ func (w *waker) wait(ctx context.Context, due time.Time) error {
 	return nil
 }
 
+// every returns how long wait goes without a report.
+func (w *waker) every() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.deaf || slices.ContainsFunc(w.dirs, func(d watchedDir) bool { return !d.told }) || len(w.dirs) == 0 {
+		return pollEvery
+	}
+	return netEvery
+}
+
 // poll checks whether a directory was replaced or has changed.
 func (w *waker) poll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for i := range w.dirs {
 		d := &w.dirs[i]
 		now, err := os.Stat(d.path)
