@@ -73,11 +73,11 @@ func (q *question) bearsUse(c, s *finding) bool {
 		if len(s.about) > 0 {
 			return slices.Contains(s.about, c.who)
 		}
-		a := q.ledger.names[c.who]
-		if a == nil {
+		course := q.ledger.course(c.who, thingMemory)
+		if course == nil {
 			return c.kind == "memory"
 		}
-		took := q.ledger.stint(a.of[thingMemory], q.shown.From, q.shown.To).excess()
+		took := q.ledger.stint(course, q.shown.From, q.shown.To).excess()
 		if s.kind == "memory.used" || s.kind == "memory.compressed" {
 			return took >= bearsMemory*math.Max(s.amount-s.calm, leastOfMemory)*q.memory
 		}

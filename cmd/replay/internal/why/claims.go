@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -47,62 +48,142 @@ const mostClaims = 12
 
 // proven gives findings their claims, and those of the findings in their lines.
 func (q *question) proven(list []*finding) []*finding {
+	var all []*proof
 	for _, f := range list {
-		q.prove(f)
+		all = append(all, q.proofs(f)...)
 		for _, s := range f.folded {
-			q.prove(s)
+			all = append(all, q.proofs(s)...)
+		}
+	}
+	// Those that need the same time are read together.
+	of := make(map[proofTime][]*proof)
+	for _, p := range all {
+		of[p.proofTime] = append(of[p.proofTime], p)
+	}
+	for at, some := range of {
+		q.prove(at, some)
+	}
+	claims := func(f *finding) {
+		for _, p := range all {
+			if p.of == f && p.known {
+				f.claims = append(f.claims, p.claim)
+			}
+		}
+	}
+	for _, f := range list {
+		claims(f)
+		for _, s := range f.folded {
+			claims(s)
 			f.claims = append(f.claims, s.claims...)
 		}
 	}
 	return list
 }
 
-// prove reads the values again that the sentences of a finding are based on: for counters how
-// fast they grew from its beginning to its end, for levels the maximum.
-func (q *question) prove(f *finding) {
+// A proof is a claim of a finding that is computed from the archive.
+type proof struct {
+	of *finding
+	source
+	proofTime
+	claim Claim
+	known bool // there were values
+}
+
+// proofTime is what proofs that are read together have in common.
+type proofTime struct {
+	from, to  int64
+	by, named bool // instances are chosen by key, or by name
+}
+
+// proofs returns the proofs of a finding, without values.
+func (q *question) proofs(f *finding) (list []*proof) {
 	until := max(f.until, f.since+2*leastStep)
 	for _, s := range f.sources[:min(len(f.sources), mostClaims)] {
 		m := q.a.Lookup(s.metric)
 		if m == nil || m.Type == metric.String {
 			continue
 		}
-		sel := query.Window{Hosts: q.w.Hosts, From: f.since, To: until}.Selection(s.metric)
-		sel.Prior = true
-		switch {
-		case s.key != "":
-			sel.Keys = []string{s.key}
-		case s.name != "":
-			sel.Instance = func(_ string, in *metric.Instance) bool { return in.Title() == s.name }
+		p := &proof{of: f, source: s, proofTime: proofTime{f.since, until, s.key != "", s.key == "" && s.name != ""}}
+		p.claim = Claim{Metric: s.metric, Instance: s.name, Key: s.key, From: f.since, To: until, Of: "max", Units: m.Units.String()}
+		list = append(list, p)
+	}
+	return list
+}
+
+// about reports whether a proof is about an instance.
+func (p *proof) about(in *metric.Instance) bool {
+	switch {
+	case p.by:
+		return in != nil && in.Key == p.key
+	case p.named:
+		return in != nil && in.Title() == p.name
+	}
+	return true
+}
+
+// prove reads the values again that some sentences are based on: for counters how fast they grew
+// from the beginning of a finding to its end, for levels the maximum.
+func (q *question) prove(at proofTime, list []*proof) {
+	sel := query.Window{Hosts: q.w.Hosts, From: at.from, To: at.to}.Selection()
+	sel.Prior = true
+	for _, p := range list {
+		if !slices.Contains(sel.Metrics, p.metric) {
+			sel.Metrics = append(sel.Metrics, p.metric)
 		}
-		c := Claim{Metric: s.metric, Instance: s.name, Key: s.key, From: f.since, To: until, Of: "max", Units: m.Units.String()}
-		known := false
-		for run := range q.a.Select(sel) {
-			first, last, most := math.NaN(), math.NaN(), math.Inf(-1)
-			for i := range run.Wall {
-				if x := run.At(i).Number(); x == x {
-					if first != first {
-						first = x
-					}
-					last, most = x, math.Max(most, x)
-				}
-			}
-			if last != last {
-				continue
-			}
-			known = true
-			if run.Metric.Sem != metric.Counter {
-				c.Value += most
-				continue
-			}
-			c.Of = "rate"
-			gain := last - first
-			if run.Instance != nil && run.Instance.Began() >= f.since {
-				gain = last // All that it ever used.
-			}
-			c.Value += gain / (float64(until-f.since) / 1e9)
-		}
-		if known {
-			f.claims = append(f.claims, c)
+		if at.by {
+			sel.Keys = append(sel.Keys, p.key)
 		}
 	}
+	if at.named {
+		sel.Instance = func(_ string, in *metric.Instance) bool {
+			return slices.ContainsFunc(list, func(p *proof) bool { return p.about(in) })
+		}
+	}
+	for _, r := range q.ranges(sel) {
+		for _, p := range list {
+			if p.metric != r.desc.Name || !p.about(r.instance) {
+				continue
+			}
+			p.known = true
+			if r.desc.Sem != metric.Counter {
+				p.claim.Value += r.most
+				continue
+			}
+			p.claim.Of = "rate"
+			gain := r.last - r.first
+			if r.instance != nil && r.instance.Began() >= at.from {
+				gain = r.last // All that it ever used.
+			}
+			p.claim.Value += gain / (float64(at.to-at.from) / 1e9)
+		}
+	}
+}
+
+// A valueRange is the first, the last and the highest value of a series.
+type valueRange struct {
+	desc              *metric.Desc
+	instance          *metric.Instance
+	first, last, most float64
+}
+
+// ranges returns the range of each series of a selection that has values.
+func (q *question) ranges(sel store.Selection) (list []*valueRange) {
+	type series struct {
+		metric string
+		in     *metric.Instance
+	}
+	of := make(map[series]*valueRange)
+	for s := range q.a.Summarize(sel) {
+		if s.Count == 0 {
+			continue
+		}
+		id := series{s.Metric.Name, s.Instance}
+		r := of[id]
+		if r == nil {
+			r = &valueRange{s.Metric, s.Instance, metric.Number(s.Metric.Type, s.First.Bits), 0, math.Inf(-1)}
+			of[id], list = r, append(list, r)
+		}
+		r.last, r.most = metric.Number(s.Metric.Type, s.Last.Bits), math.Max(r.most, metric.Number(s.Metric.Type, s.Max))
+	}
+	return list
 }

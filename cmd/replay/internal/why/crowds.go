@@ -22,10 +22,12 @@ func (q *question) learn() error {
 		return err
 	}
 	beside, err := q.usuallyBeside()
-	q.beside = make(map[string]norm)
+	q.beside = make(map[string]*norm)
 	for name, u := range beside {
-		var n norm
-		n.usual[thingCPU], n.usual[thingMemory], n.usual[thingPeak], n.usual[thingRead], n.usual[thingWritten] = u.cpu, u.memory, u.peak, u.read, u.write
+		n := &norm{q: q, name: name}
+		for thing, amount := range map[int]float64{thingCPU: u.cpu, thingMemory: u.memory, thingPeak: u.peak, thingRead: u.read, thingWritten: u.write} {
+			n.done[thing], n.of[thing].amount = true, amount
+		}
 		q.beside[name] = n
 	}
 	return err
@@ -77,6 +79,10 @@ func useOf(c *query.Consumer, seconds float64) use {
 		read: orZero(c.Gains[query.ReadBytes] / seconds), write: orZero(c.Gains[query.WrittenBytes] / seconds)}
 }
 
+// leastTogether is the share of all memory from which on what the processes of a program hold
+// together is worth a line.
+const leastTogether = 0.05
+
 // crowds finds programs of which many processes together used what none of them did alone.
 func (q *question) crowds() ([]*finding, error) {
 	lists, err := query.TopNames(q.a, q.w, 8, query.ByCPU, query.ByMemory, query.ByWrite, query.ByRead)
@@ -99,17 +105,17 @@ func (q *question) crowds() ([]*finding, error) {
 	return out, nil
 }
 
-func (q *question) crowd(c *query.Consumer, n norm) *finding {
+func (q *question) crowd(c *query.Consumer, n *norm) *finding {
 	long := math.Max(float64(c.To-c.From)/1e9, 1)
 	u := useOf(c, long)
 	from, to := c.From, c.To
 	held := stint{since: c.From, until: c.To}
-	if a := q.ledger.names[c.Name]; a != nil {
-		if s := q.ledger.stint(a.of[thingCPU], q.shown.From, q.shown.To); s.level > 0 {
-			u.cpu, from, to = s.level, s.since, s.until
-			long = max(float64(to-from)/1e9, 1)
-		}
-		if s := q.ledger.stint(a.of[thingMemory], q.shown.From, q.shown.To); s.level > 0 {
+	if s := q.stint(c.Name, thingCPU); s.level > 0 {
+		u.cpu, from, to = s.level, s.since, s.until
+		long = max(float64(to-from)/1e9, 1)
+	}
+	if float64(c.Count)*c.Peak > leastTogether*q.memory { // Else they can never have held so much.
+		if s := q.stint(c.Name, thingMemory); s.level > 0 {
 			u.memory, held = s.level, s
 		}
 	}
@@ -132,12 +138,17 @@ func (q *question) crowd(c *query.Consumer, n norm) *finding {
 			f.weight, f.kind, f.topic = weight, kind, topic
 		}
 	}
-	if usual := n.usual[thingCPU]; u.cpu >= 0.1 {
+	if u.cpu >= 0.1 {
+		usual := n.usual(thingCPU).amount
 		add(grave((u.cpu-usual)/q.cores)*long/(long+settles)*n.novel(thingCPU, u.cpu), "runaway", "cpu",
 			fmt.Sprintf("used %s of a core together%s", human.Percent(u.cpu), q.when(from, to))+q.against(human.Percent(usual)),
 			"cpu", "thermal", "load")
 	}
-	if share := (u.memory - n.usual[thingMemory]) / max(q.memory, 1); q.memory > 0 && share > 0.05 {
+	share := 0.0
+	if q.memory > 0 && u.memory > leastTogether*q.memory {
+		share = (u.memory - n.usual(thingMemory).amount) / q.memory
+	}
+	if share > leastTogether {
 		add(grade(0.2, 0.75*min(1.4*share, 1))*n.novel(thingMemory, u.memory), "memory", "memory",
 			fmt.Sprintf("held %s together, %s of all memory", human.Bytes(u.memory), human.Percent(u.memory/q.memory)), "memory", "swap", "disk")
 		f.since, f.until = min(f.since, held.since), max(f.until, held.until)
@@ -146,10 +157,14 @@ func (q *question) crowd(c *query.Consumer, n norm) *finding {
 		kind, verb string
 		rate       float64
 		thing      int
-	}{{"writer", "wrote", u.write, thingWritten}, {"reader", "read", u.read, thingRead}} {
+		counter    query.ProcessCounter
+	}{{"writer", "wrote", u.write, thingWritten, query.WrittenBytes}, {"reader", "read", u.read, thingRead, query.ReadBytes}} {
+		if !(c.Gains[io.counter] >= leastFlow*float64(leastPiece)/1e9) {
+			continue // However short the time in which they did it, it was little.
+		}
 		s := stint{since: c.From, until: c.To, level: io.rate}
-		if a := q.ledger.names[c.Name]; a != nil {
-			s = q.ledger.stint(a.of[io.thing], q.shown.From, q.shown.To)
+		if q.ledger.names[c.Name] != nil {
+			s = q.stint(c.Name, io.thing)
 		}
 		long := float64(s.until-s.since) / 1e9
 		weight := q.flow(c.Name, s.level, s.level*long, s.since, s.until) * long / (long + settles) * n.novel(io.thing, s.level)

@@ -38,7 +38,7 @@ const (
 func (q *question) around() error {
 	aside := min(max(asideTimes*(q.w.To-q.w.From), asideLeast), asideMost)
 	from, to := max(q.w.From-aside, q.from), min(q.w.To+aside, q.to)
-	if q.field == nil || q.field.from != from || q.field.to != to { // Else worst has already read it.
+	if q.field == nil || q.field.from != from || q.field.to != to { // Else it has already been read.
 		f, err := q.read(from, to)
 		if err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 // foremost returns the name that used most of a thing beyond what is usual for it in the window,
 // and when.
 func (q *question) foremost(thing int) (who string, most stint) {
-	for name, a := range q.ledger.names {
-		s := q.ledger.stint(a.of[thing], q.shown.From, q.shown.To)
+	for name, course := range q.ledger.courses(thing) {
+		s := q.ledger.stint(course, q.shown.From, q.shown.To)
 		if !s.known {
 			s.usual = s.level * unknownUsual
 		}

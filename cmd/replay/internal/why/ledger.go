@@ -1,6 +1,7 @@
 package why
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -44,12 +45,19 @@ const (
 	allThings
 )
 
+// together are the things that are read in one go, when one of them is needed for the first time:
+// most windows need few of them.
+var together = [][]int{{thingUser, thingSystem, thingCPU}, {thingMemory, thingPeak}, {thingRead, thingWritten}, {thingSwitches}, {thingBlocked}, {thingReady}}
+
 // ledger records what the processes of each name used, piece by piece of the field, so that all
 // that is known of a name shows what is usual for it and what is not.
 type ledger struct {
+	a     query.Archive
+	hosts []string
 	cuts  []int64 // where pieces end; the first begins at from
 	from  int64
 	known []bool // by piece: processes were read in it
+	read  [allThings]bool
 	names map[string]*account
 }
 
@@ -74,9 +82,9 @@ const (
 	leastRest = int64(40e9)
 )
 
-// keep reads the ledger of the field.
+// keep begins the ledger of the field.
 func (q *question) keep() *ledger {
-	l := &ledger{from: max(q.field.from, q.w.From-ledgerAside), names: make(map[string]*account)}
+	l := &ledger{a: q.a, hosts: q.w.Hosts, from: max(q.field.from, q.w.From-ledgerAside), names: make(map[string]*account)}
 	end := min(q.field.begin(q.field.n), q.w.To+ledgerAside)
 	if q.w.To-q.w.From > ledgerMost {
 		return l
@@ -91,18 +99,30 @@ func (q *question) keep() *ledger {
 	cut(max(q.w.From, l.from), min(q.w.To, end), insidePieces)
 	cut(max(q.w.To, l.from), end, outsidePieces)
 	l.cuts = slices.Compact(l.cuts)
-	if len(l.cuts) == 0 {
-		return l
-	}
 	l.known = make([]bool, len(l.cuts))
+	for i := 0; i < len(together) && len(l.names) == 0; i++ {
+		l.load(together[i][0])
+	}
+	return l
+}
+
+// load reads a thing, unless that was done before.
+func (l *ledger) load(thing int) {
+	if l.read[thing] || len(l.cuts) == 0 {
+		return
+	}
 	of := make(map[string][]int) // the things that a metric measures
-	sel := store.Selection{Hosts: q.w.Hosts, From: l.from, To: l.cuts[len(l.cuts)-1], Cuts: l.cuts}
-	for i, t := range things {
-		name := t.metric
-		if q.a.Lookup(name) == nil {
-			name = t.instead
+	sel := store.Selection{Hosts: l.hosts, From: l.from, To: l.cuts[len(l.cuts)-1], Cuts: l.cuts}
+	for _, i := range together[slices.IndexFunc(together, func(list []int) bool { return slices.Contains(list, thing) })] {
+		l.read[i] = true
+		if i == thingCPU {
+			continue
 		}
-		if name == "" || q.a.Lookup(name) == nil {
+		name := things[i].metric
+		if l.a.Lookup(name) == nil {
+			name = things[i].instead
+		}
+		if name == "" || l.a.Lookup(name) == nil {
 			continue
 		}
 		if of[name] == nil {
@@ -111,10 +131,10 @@ func (q *question) keep() *ledger {
 		of[name] = append(of[name], i)
 	}
 	if len(sel.Metrics) == 0 {
-		return l
+		return
 	}
 	r := ledgerReader{l: l, last: make(map[[2]string]store.Point)}
-	for s := range q.a.Summarize(sel) {
+	for s := range l.a.Summarize(sel) {
 		k, _ := slices.BinarySearch(l.cuts, s.First.Wall)
 		if s.Count == 0 || s.Instance == nil || k >= len(l.cuts) {
 			continue
@@ -124,7 +144,28 @@ func (q *question) keep() *ledger {
 			r.enter(i, k, s)
 		}
 	}
-	return l
+}
+
+// course returns what the processes of a name used of a thing, by piece; nil if the ledger does
+// not know the name.
+func (l *ledger) course(name string, thing int) []float64 {
+	l.load(thing)
+	if a := l.names[name]; a != nil {
+		return a.of[thing]
+	}
+	return nil
+}
+
+// courses returns what the processes of each name used of a thing, by piece.
+func (l *ledger) courses(thing int) iter.Seq2[string, []float64] {
+	l.load(thing)
+	return func(yield func(string, []float64) bool) {
+		for name, a := range l.names {
+			if !yield(name, a.of[thing]) {
+				return
+			}
+		}
+	}
 }
 
 // ledgerReader enters what it reads of processes into a ledger.
@@ -228,11 +269,11 @@ type stint struct {
 	known        bool // usual is known
 }
 
-// stint returns the worst stint of a name in a window: the stretch of pieces in which it used
+// stint returns the worst stint of a course in a window: the stretch of pieces in which it was
 // more than half of its maximum there.
 func (l *ledger) stint(x []float64, from, to int64) stint {
 	lo, hi := l.within(from, to)
-	if lo >= hi {
+	if lo >= hi || x == nil {
 		return stint{}
 	}
 	limit := 0.5 * slices.Max(x[lo:hi])
@@ -263,6 +304,12 @@ func (l *ledger) stint(x []float64, from, to int64) stint {
 	s.level = most / max(float64(s.until-s.since)/1e9, 1)
 	s.usual, s.known = l.usual(x, best)
 	return s
+}
+
+// stint returns the worst stint of a name in the window; the zero stint if the ledger does not
+// know it.
+func (q *question) stint(name string, thing int) stint {
+	return q.ledger.stint(q.ledger.course(name, thing), q.shown.From, q.shown.To)
 }
 
 // stretch is a stretch of pieces; to is the one after the last.
@@ -316,9 +363,9 @@ func (l *ledger) share(name string, thing int, from, to int64) (own, all float64
 	for k := lo; k < hi; k++ {
 		seconds += l.seconds(k)
 	}
-	for n, a := range l.names {
+	for n, course := range l.courses(thing) {
 		for k := lo; k < hi; k++ {
-			x := a.of[thing][k] * l.seconds(k) / max(seconds, 1e-9)
+			x := course[k] * l.seconds(k) / max(seconds, 1e-9)
 			all += x
 			if n == name {
 				own += x

@@ -41,7 +41,7 @@ const (
 // nil if there is nothing to say.
 type aspect struct {
 	by    query.By
-	judge func(q *question, s *suspect, n norm) *deed
+	judge func(q *question, s *suspect, n *norm) *deed
 }
 
 // deed is the judgement of a suspect's use of one thing.
@@ -134,7 +134,7 @@ func (q *question) suspects() ([]*suspect, error) {
 }
 
 // accuse makes a finding of what a suspect used; nil if that was not much.
-func (q *question) accuse(s *suspect, n norm) *finding {
+func (q *question) accuse(s *suspect, n *norm) *finding {
 	var uses []*deed
 	for _, as := range aspects {
 		if u := as.judge(q, s, n); u != nil && u.weight >= leastWeight/2 {
@@ -191,7 +191,7 @@ func novel(usual, now float64) float64 {
 	return 1 - float64(0.9*min(max((orZero(usual)/now-little)/(much-little), 0), 1))
 }
 
-func (q *question) judgeCPU(s *suspect, n norm) *deed {
+func (q *question) judgeCPU(s *suspect, n *norm) *deed {
 	var shares []float64
 	for i := range s.rows {
 		shares = append(shares, s.rows[i].CPU())
@@ -207,8 +207,9 @@ func (q *question) judgeCPU(s *suspect, n norm) *deed {
 	if !(share >= 0.05) || long < 4 {
 		return nil
 	}
-	before := n.usual[thingCPU]
-	if !n.known[thingCPU] {
+	usual := n.usual(thingCPU)
+	before := usual.amount
+	if !usual.known {
 		before = max(before, q.calmShare(s))
 	}
 	u := &deed{kind: "runaway", topic: "cpu", since: since, until: until, explains: []string{"cpu", "thermal", "load"}}
@@ -271,10 +272,8 @@ func (q *question) rowTimes(s *suspect, lo, hi, thing int) (since, until int64) 
 		since = s.rows[lo-1].At
 	} else if s.Start == 0 || s.Start < q.w.From {
 		since = max(s.rows[0].At-max(q.field.width, leastStep), s.From)
-		if a := q.ledger.names[s.Name]; a != nil { // It may have begun before the window.
-			if st := q.ledger.stint(a.of[thing], q.shown.From, q.shown.To); st.since > 0 && st.until > since {
-				since = min(since, st.since)
-			}
+		if st := q.stint(s.Name, thing); st.since > 0 && st.until > since { // It may have begun before the window.
+			since = min(since, st.since)
 		}
 	}
 	return since, s.rows[hi-1].At
@@ -296,7 +295,7 @@ func (q *question) calmShare(s *suspect) float64 {
 	return q.calmCPU[s.Instance.Key]
 }
 
-func (q *question) judgeMemory(s *suspect, n norm) *deed {
+func (q *question) judgeMemory(s *suspect, n *norm) *deed {
 	lowest, grown, lo, hi := math.Inf(1), 0.0, 0, 0
 	low := 0
 	for i := range s.rows {
@@ -361,14 +360,13 @@ func (q *question) judgeMemory(s *suspect, n norm) *deed {
 
 // judgeHeld judges the memory of a process that had grown before the window and holds what it
 // took.
-func (q *question) judgeHeld(s *suspect, n norm) *deed {
-	a := q.ledger.names[s.Name]
-	if a == nil || len(s.rows) == 0 || q.memory == 0 {
+func (q *question) judgeHeld(s *suspect, n *norm) *deed {
+	if len(s.rows) == 0 || s.Start > q.w.From || s.Peak < 0.8*0.05*q.memory || q.memory == 0 {
 		return nil
 	}
-	held := q.ledger.stint(a.of[thingPeak], q.shown.From, q.shown.To)
+	held := q.stint(s.Name, thingPeak)
 	share := held.excess() / q.memory
-	if !held.known || held.usual == 0 || share < 0.05 || s.Peak < 0.8*held.level || s.Start > q.w.From {
+	if !held.known || held.usual == 0 || share < 0.05 || s.Peak < 0.8*held.level {
 		return nil
 	}
 	u := &deed{kind: "memory", topic: "memory", since: held.since, until: held.until, explains: []string{"memory", "swap", "disk", "load"}}
@@ -377,15 +375,15 @@ func (q *question) judgeHeld(s *suspect, n norm) *deed {
 	return u
 }
 
-func (q *question) judgeWrites(s *suspect, n norm) *deed {
+func (q *question) judgeWrites(s *suspect, n *norm) *deed {
 	return q.judgeIO(s, query.WrittenBytes, "writer", "wrote", n, thingWritten)
 }
 
-func (q *question) judgeReads(s *suspect, n norm) *deed {
+func (q *question) judgeReads(s *suspect, n *norm) *deed {
 	return q.judgeIO(s, query.ReadBytes, "reader", "read", n, thingRead)
 }
 
-func (q *question) judgeIO(s *suspect, counter query.ProcessCounter, kind, verb string, n norm, thing int) *deed {
+func (q *question) judgeIO(s *suspect, counter query.ProcessCounter, kind, verb string, n *norm, thing int) *deed {
 	total := s.Gains[counter]
 	var rates []float64
 	for i := range s.rows {

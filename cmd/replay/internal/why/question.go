@@ -25,10 +25,11 @@ type question struct {
 	shown    query.Window // the window that the answer names
 	silences []silence
 	field    *field
+	whole    *field // of the whole recording; nil where it was not needed
 	cores    float64
 	memory   float64 // installed, in bytes; 0 where that is not known
 	ledger   *ledger
-	beside   map[string]norm               // what is usual for names where no ledger is kept
+	beside   map[string]*norm              // what is usual for names where no ledger is kept
 	spent    map[[2]int64][]*query.Ranking // what names used in stretches of long windows
 	// calmCPU is the share of a core that processes used in the calm stretch, by key; nil until
 	// it is needed.

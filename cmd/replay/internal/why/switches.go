@@ -16,8 +16,12 @@ const (
 // switching finds the program whose threads let others run again and again, as threads do that
 // wait for one lock.
 func (q *question) switching() ([]*finding, error) {
+	for _, c := range q.field.of["switches"] {
+		if lo, hi := q.field.slots(q.shown); quantile(c.x[lo:hi], 1) < switchesLeast/2 {
+			return nil, nil // The whole machine hardly made so many.
+		}
+	}
 	name, s := q.foremost(thingSwitches)
-	n := q.normal(name)
 	if s.excess() < switchesLeast {
 		return nil, nil
 	}
@@ -25,7 +29,7 @@ func (q *question) switching() ([]*finding, error) {
 	if own < bears*math.Max(all, 0.5*orZero(q.level("switches", s.since, s.until))) {
 		return nil, nil
 	}
-	f := q.ofName("switches", name, s, grade(0.24, 0.4*logShare(s.excess(), switchesLeast, switchesSevere))*n.novel(thingSwitches, s.level),
+	f := q.ofName("switches", name, s, grade(0.24, 0.4*logShare(s.excess(), switchesLeast, switchesSevere))*q.normal(name).novel(thingSwitches, s.level),
 		"made "+human.Count(math.Round(s.level))+" context switches a second"+q.when(s.since, s.until)+q.against(human.Count(math.Round(s.usual))))
 	f.topic, f.explains = "cpu", []string{"cpu", "load"}
 	f.sources = sourcesOf(name, "", "proc.psinfo.pswitch")

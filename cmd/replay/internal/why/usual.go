@@ -97,14 +97,15 @@ const (
 
 // there returns the part of the time outside of a stretch in which processes of a name were
 // there.
-func (l *ledger) there(a *account, of stretch) float64 {
+func (l *ledger) there(name string, of stretch) float64 {
+	held, used := l.course(name, thingMemory), l.course(name, thingCPU)
 	in, all := 0.0, 0.0
 	for k := range l.cuts {
 		if of.near(k) || !l.known[k] {
 			continue
 		}
 		all += l.seconds(k)
-		if a.of[thingMemory][k] > 0 || a.of[thingCPU][k] > 0 {
+		if held[k] > 0 || used[k] > 0 {
 			in += l.seconds(k)
 		}
 	}
@@ -114,15 +115,15 @@ func (l *ledger) there(a *account, of stretch) float64 {
 // peers returns what other names that come and go used outside of a stretch, the second highest
 // of all: on a machine where new programs are run all the time, that is usual for a new one.
 func (l *ledger) peers(name string, thing int, of stretch) float64 {
-	if a := l.names[name]; a == nil || l.there(a, of) >= seldomThere {
+	if l.course(name, thingMemory) == nil || l.there(name, of) >= seldomThere {
 		return 0
 	}
 	first, second := 0.0, 0.0
-	for other, a := range l.names {
-		if other == name || l.there(a, of) >= seldomThere {
+	for other, course := range l.courses(thing) {
+		if other == name || l.there(other, of) >= seldomThere {
 			continue
 		}
-		list, _ := l.spans(a.of[thing], of)
+		list, _ := l.spans(course, of)
 		for _, x := range list[:min(len(list), 2)] {
 			switch {
 			case x > first:
@@ -135,38 +136,57 @@ func (l *ledger) peers(name string, thing int, of stretch) float64 {
 	return second
 }
 
-// norm holds the usual use of each thing by the processes of a name, and by names like it.
+// norm says what the processes of a name usually use of each thing. What is usual for a thing is
+// computed when it is needed.
 type norm struct {
-	usual, peers [allThings]float64
-	known        [allThings]bool // usual is known
+	q    *question
+	name string
+	done [allThings]bool
+	of   [allThings]usually
+}
+
+// usually is what is usual for a thing: for the processes of a name, and for names like it.
+type usually struct {
+	amount, peers float64
+	known         bool // amount is known
 }
 
 // novel returns how new it is that a name used so much of a thing, from 0, which is usual, to 1.
-func (n norm) novel(thing int, now float64) float64 {
-	return novel(n.usual[thing], now) * (1 - float64(peersCount*min(orZero(n.peers[thing])/math.Max(now, 1e-9), 1)))
+func (n *norm) novel(thing int, now float64) float64 {
+	u := n.usual(thing)
+	return novel(u.amount, now) * (1 - float64(peersCount*min(orZero(u.peers)/math.Max(now, 1e-9), 1)))
+}
+
+// usual returns what is usual for a thing.
+func (n *norm) usual(thing int) usually {
+	if n.done[thing] {
+		return n.of[thing]
+	}
+	n.done[thing] = true
+	l := n.q.ledger
+	s := l.stint(l.course(n.name, thing), n.q.shown.From, n.q.shown.To)
+	if s.to == 0 {
+		return usually{}
+	}
+	u := usually{amount: s.usual, known: s.known}
+	if !s.known {
+		u.amount = s.level * unknownUsual
+	}
+	if u.amount < 0.6*s.level {
+		u.peers = l.peers(n.name, thing, s.stretch)
+	}
+	n.of[thing] = u
+	return u
 }
 
 // normal returns what is usual for a name.
-func (q *question) normal(name string) norm {
-	var n norm
-	a := q.ledger.names[name]
-	if a == nil {
-		return q.beside[name]
-	}
-	for thing := range n.usual {
-		s := q.ledger.stint(a.of[thing], q.shown.From, q.shown.To)
-		if s.to == 0 {
-			continue
-		}
-		n.known[thing] = s.known
-		if n.usual[thing] = s.usual; !s.known {
-			n.usual[thing] = s.level * unknownUsual
-		}
-		if n.usual[thing] < 0.6*s.level {
-			n.peers[thing] = q.ledger.peers(name, thing, s.stretch)
+func (q *question) normal(name string) *norm {
+	if q.ledger.names[name] == nil {
+		if n := q.beside[name]; n != nil {
+			return n
 		}
 	}
-	return n
+	return &norm{q: q, name: name}
 }
 
 // grave returns how much a share of what the machine has of something weighs: a tenth is worth a

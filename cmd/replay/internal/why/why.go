@@ -84,17 +84,27 @@ func Ask(ctx context.Context, a query.Archive, r Request) (*Answer, error) {
 		return nil, err
 	}
 	answer, err := q.answer()
-	if err != nil || answer.Found || q.how != worstMinutes {
+	if err != nil || answer.Found || answer.Untold {
 		return answer, err
 	}
-	r.Window = query.Window{From: q.from, To: q.to}
-	if q, err = newQuestion(ctx, a, r); err != nil {
-		return nil, err
+	if q.how == worstMinutes {
+		r.Window = query.Window{From: q.from, To: q.to}
+		field := q.whole
+		if q, err = newQuestion(ctx, a, r); err != nil {
+			return nil, err
+		}
+		q.how, q.field = "the whole recording", field
+		if answer, err = q.answer(); err != nil || answer.Found {
+			return answer, err
+		}
 	}
-	q.how = "the whole recording"
-	return q.answer()
+	answer.Lines = []Line{q.nothing()}
+	answer.Untold = answer.Lines[0].Kind == "untold"
+	q.stacks(answer)
+	return answer, nil
 }
 
+// answer returns an answer without lines if nothing was found.
 func (q *question) answer() (*Answer, error) {
 	outside, err := q.choose()
 	if err != nil {
@@ -111,11 +121,9 @@ func (q *question) answer() (*Answer, error) {
 		q.shown, q.calm, q.how = q.asked, query.Window{}, ""
 	}
 	answer := &Answer{Host: q.host, Window: q.shown, Calm: q.calm, How: q.how, Lines: lines(q.proven(rank(found, q.slack(), q.carries)))}
-	if answer.Found = len(answer.Lines) > 0; !answer.Found {
-		answer.Lines = []Line{q.nothing()}
-		answer.Untold = answer.Lines[0].Kind == "untold"
+	if answer.Found = len(answer.Lines) > 0; answer.Found {
+		q.stacks(answer)
 	}
-	q.stacks(answer)
 	return answer, nil
 }
 

@@ -24,7 +24,7 @@ func (q *question) worst() error {
 	if err != nil {
 		return err
 	}
-	q.field = f
+	q.field, q.whole = f, f
 	if q.to-q.from <= 4*besides {
 		q.w = query.Window{From: q.from, To: q.to}
 		return nil
