@@ -41,11 +41,7 @@ func (q *question) usuallyBeside() (map[string]use, error) {
 	if before.To-before.From < least && q.calm.To == 0 {
 		before.To = q.w.From
 	}
-	calm := q.calm
-	if calm.From < q.w.To && calm.To > q.w.From {
-		calm = query.Window{} // The processes in question may be in it.
-	}
-	for _, w := range []query.Window{before, calm} {
+	for _, w := range []query.Window{before, q.calm} {
 		w.Hosts = q.w.Hosts
 		if w.To-w.From < least/2 {
 			continue
@@ -140,7 +136,7 @@ func (q *question) crowd(c *query.Consumer, n *norm) *finding {
 	}
 	if u.cpu >= 0.1 {
 		usual := n.usual(thingCPU).amount
-		add(grave((u.cpu-usual)/q.cores)*long/(long+settles)*n.novel(thingCPU, u.cpu), "runaway", "cpu",
+		add(grave((u.cpu-usual)/q.cores)*long/(long+settles)*n.novel(thingCPU, u.cpu)*q.changed(from, to), "runaway", "cpu",
 			fmt.Sprintf("used %s of a core together%s", human.Percent(u.cpu), q.when(from, to))+q.against(human.Percent(usual)),
 			"cpu", "thermal", "load")
 	}

@@ -217,11 +217,18 @@ func (q *question) judgeCPU(s *suspect, n *norm) *deed {
 	// each gets only a part of it.
 	alone := min(share*max(0.7*q.level("load", since, until), 1), 1)
 	u.weight = grave(max((share-before)/q.cores, wholeCore*alone*alone)) * long / (long + settles) * n.novel(thingCPU, share)
-	if q.calm.To == 0 && 10*(until-since) > 9*(q.w.To-q.w.From) {
-		u.weight *= 0.4 // It did so all the time, so what is usual is unknown.
-	}
+	u.weight *= q.changed(since, until)
 	u.clause = fmt.Sprintf("used %s of a core for %s%s", human.Percent(share), human.Seconds(long), q.when(since, until)) + q.against(human.Percent(before))
 	return u
+}
+
+// changed returns what part of its weight a use keeps: less where it went on for the whole window
+// and nothing shows what is usual.
+func (q *question) changed(since, until int64) float64 {
+	if q.calm.To == 0 && 10*(until-since) > 9*(q.w.To-q.w.From) {
+		return 0.4
+	}
+	return 1
 }
 
 // level returns the mean of a signal from one instant to another.

@@ -83,3 +83,35 @@ func TestFullVolumeOfAShortRecording(t *testing.T) {
 		}
 	}
 }
+
+// What the processes of a program did throughout a recording that was never calm may be usual. If
+// it is a part of the machine only, it is not blamed.
+func TestBusyThroughout(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(host)
+	for pid := 81; pid <= 86; pid++ {
+		fmt.Fprintf(&b, "instance process %d %06d render pid=%d parent=1 start=2026-11-20T02:20:00Z uid=0\n", pid, pid, pid)
+	}
+	for _, class := range [][2]string{{"fast", "5s"}, {"polled", "10s"}, {"process", "5s"}} {
+		fmt.Fprintf(&b, "every %s 0s 4h %s\n", class[1], class[0])
+		for _, does := range quiet {
+			if does.metric == "kernel.all.cpu.user" {
+				does.form = "rate=1850 noise=0.02"
+			}
+			if does.class == class[0] {
+				fmt.Fprintf(&b, "  %s %s\n", does.metric, does.form)
+			}
+		}
+		for pid := 81; pid <= 86 && class[0] == "process"; pid++ {
+			fmt.Fprintf(&b, "  proc.psinfo.utime[%d] rate=80000000 noise=0.02\n  proc.psinfo.stime[%d] rate=1000000\n  proc.memory.rss[%d] level=9000\n", pid, pid, pid)
+		}
+	}
+	parts, err := querytest.Parse(strings.NewReader(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := ask(t, querytest.New(parts...), Request{})
+	if i := slices.IndexFunc(answer.Lines, func(l Line) bool { return l.Kind == "runaway" }); i >= 0 {
+		t.Errorf("%+v", answer.Lines)
+	}
+}
