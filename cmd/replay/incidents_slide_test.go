@@ -88,3 +88,40 @@ func TestClaimsOfWhy(t *testing.T) {
 		t.Errorf("%s: %+v", first.Text, first.Claims)
 	}
 }
+
+// The number of a level is the highest of one instance. The value before the window is one of its
+// values, and is not added to it.
+func TestLevelsOfClaims(t *testing.T) {
+	for _, c := range []struct {
+		incident, from, to, metric, instance string
+		least, most                          float64
+	}{
+		{"full-volume", "09:02:30", "09:03:30", "filesys.full", "/var/log", 99, 100},
+		{"fork-storm", "09:02:30", "09:04:00", "kernel.all.load", "1 minute", 3, 40},
+	} {
+		_, stdout, _ := runReplay("why", "--archive", "../../testdata/incidents/"+c.incident, "--from", c.from, "--to", c.to, "--format", "json")
+		found := 0
+		for out := json.NewDecoder(strings.NewReader(stdout)); out.More(); {
+			var line struct {
+				Claims []struct {
+					Metric, Instance string
+					Value            float64
+				}
+			}
+			if err := out.Decode(&line); err != nil {
+				t.Fatal(err)
+			}
+			for _, claim := range line.Claims {
+				if claim.Metric != c.metric {
+					continue
+				}
+				if found++; claim.Instance != c.instance || claim.Value < c.least || claim.Value > c.most {
+					t.Errorf("%s: %+v", c.incident, claim)
+				}
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s: nothing is claimed of %s: %s", c.incident, c.metric, stdout)
+		}
+	}
+}

@@ -44,13 +44,25 @@ func readings(r *store.Reader, c *claim) (list []float64) {
 		}
 	}
 	sums := make([]float64, 7)
+	of := make(map[*metric.Instance]*store.Run)
+	var order []*store.Run
+	for run := range r.Select(sel) { // Several are of one series: first of all the value before the span.
+		one := of[run.Instance]
+		if one == nil {
+			one = &store.Run{Metric: run.Metric, Instance: run.Instance}
+			of[run.Instance], order = one, append(order, one)
+		}
+		for i := range run.Wall {
+			one.Push(run.At(i))
+		}
+	}
 	runs := 0
-	for run := range r.Select(sel) {
-		n := len(run.Wall)
+	for _, run := range order {
+		n := len(run.Bits)
 		first, last := run.At(0).Number(), run.At(n-1).Number()
 		var sum, most, least = 0.0, math.Inf(-1), math.Inf(1)
 		known := 0.0
-		for i := range run.Wall {
+		for i := range n {
 			if x := run.At(i).Number(); x == x {
 				sum, most, least, known = sum+x, max(most, x), min(least, x), known+1
 			}

@@ -38,7 +38,7 @@ func (q *question) births() ([]*finding, error) {
 			more: append([]string{"top", "--group", "name", "--by", "runs"}, span(q.w.From, q.w.To)...)}
 		f.text = fmt.Sprintf("%s processes began each second%s%s", human.Figures(roundTo(e.level)), q.when(since, until), q.against(human.Figures(roundTo(orZero(e.calm)))))
 		f.text += q.whoseBirths(since, until)
-		f.sources = sourcesOf("", "", q.metricsOf(c.signal)...)
+		f.sources = q.sourcesOfSignal(c.signal, "", "")
 		out = append(out, f)
 	}
 	return out, nil

@@ -15,32 +15,42 @@ type source struct {
 	metric string
 	// name and key identify its instance; a name without a key means all processes of that name.
 	name, key string
+	pattern   *regexp.Regexp // else of the instance's name; nil: all instances
 }
 
 // sourcesOf returns the sources for several metrics of one instance.
 func sourcesOf(name, key string, metrics ...string) (list []source) {
 	for _, m := range metrics {
-		list = append(list, source{m, name, key})
+		list = append(list, source{metric: m, name: name, key: key})
 	}
 	return list
 }
 
-// named matches the names of metrics in an expression.
-var named = regexp.MustCompile(`[a-z]\w*(?:\.\w+)+`)
+// named matches the names of metrics in an expression, each with the pattern of its instances.
+var named = regexp.MustCompile(`([a-z]\w*(?:\.\w+)+)(?:\[/(.*?)/\])?`)
 
-// metricsOf returns the metrics of the first expression that the archive can compute.
-func (q *question) metricsOf(s *signal) []string {
+// sourcesOfSignal returns the sources of a signal for an instance: the metrics of the first
+// expression that the archive can compute.
+func (q *question) sourcesOfSignal(s *signal, name, key string) (list []source) {
 	for _, text := range s.exprs {
-		if q.recorded(text) {
-			return named.FindAllString(text, -1)
+		if !q.recorded(text) {
+			continue
 		}
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			one := source{metric: m[1], name: name, key: key}
+			if m[2] != "" {
+				one.pattern = regexp.MustCompile(m[2])
+			}
+			list = append(list, one)
+		}
+		return list
 	}
 	return nil
 }
 
 // recorded reports whether the archive has all metrics of an expression.
 func (q *question) recorded(expression string) bool {
-	return !slices.ContainsFunc(named.FindAllString(expression, -1), func(name string) bool { return q.a.Lookup(name) == nil })
+	return !slices.ContainsFunc(named.FindAllStringSubmatch(expression, -1), func(m []string) bool { return q.a.Lookup(m[1]) == nil })
 }
 
 // mostClaims bounds the claims of a line.
@@ -117,6 +127,8 @@ func (p *proof) about(in *metric.Instance) bool {
 		return in != nil && in.Key == p.key
 	case p.named:
 		return in != nil && in.Title() == p.name
+	case p.pattern != nil:
+		return in != nil && p.pattern.MatchString(in.Name)
 	}
 	return true
 }
@@ -144,7 +156,9 @@ func (q *question) prove(at proofTime, list []*proof) {
 			if p.metric != r.desc.Name || !p.about(r.instance) {
 				continue
 			}
-			p.known = true
+			if p.known = true; p.pattern != nil {
+				p.claim.Instance, p.claim.Key = r.instance.Name, r.instance.Key
+			}
 			if r.desc.Sem != metric.Counter {
 				p.claim.Value += r.most
 				continue

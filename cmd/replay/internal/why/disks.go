@@ -204,7 +204,7 @@ func (q *question) slow(key string) *finding {
 		if e := q.find(each, 0.05, bad); e != nil {
 			since, until := f.times(e)
 			out = &finding{kind: "slow disk", who: name, topic: "disk", since: since, until: until, weight: f.worth(e, 0.65, bad(e.level)), more: more}
-			out.sources = sourcesOf(name, key, append(q.metricsOf(spent.signal), "disk.dev.total")...)
+			out.sources = append(q.sourcesOfSignal(spent.signal, name, key), source{metric: "disk.dev.total", name: name, key: key})
 			out.brief = fmt.Sprintf("disk %s took %s for a request", name, human.Seconds(e.level))
 			out.text = fmt.Sprintf("disk %s took %s for a request%s%s", name, human.Seconds(e.level), q.when(since, until), q.against(human.Seconds(orZero(e.calm))))
 		}

@@ -45,7 +45,7 @@ func (q *question) networks() ([]*finding, error) {
 				by[c.key] = g
 				list = append(list, g)
 			}
-			g.sources = append(g.sources, sourcesOf(c.name, c.key, q.metricsOf(c.signal)...)...)
+			g.sources = append(g.sources, q.sourcesOfSignal(c.signal, c.name, c.key)...)
 			g.since, g.until = min(g.since, since), max(g.until, until)
 			if len(g.also) < 3 {
 				g.also = append(g.also, clause)

@@ -37,7 +37,7 @@ func (q *question) symptom(c *course) *finding {
 		text:  fmt.Sprintf(s.says, s.write(high)) + q.when(since, until) + q.against(s.write(orZero(e.calm))),
 		brief: "", more: append(slices.Clone(s.show), span(q.w.From, q.w.To)...)}
 	f.amount, f.calm, f.cause, f.explains = e.level, orZero(e.calm), s.explains != nil, s.explains
-	f.sources = sourcesOf(c.name, c.key, q.metricsOf(s)...)
+	f.sources = q.sourcesOfSignal(s, c.name, c.key)
 	if s.name == "zombies" {
 		f.text += q.careless(until - (until-since)/2)
 	}

@@ -59,7 +59,7 @@ func (q *question) volume(c *course, files bool) *finding {
 	was, grown := low, high-low
 	out := &finding{kind: "volume", who: c.name, topic: "volume", cause: true, since: f.begin(begin), until: f.begin(end + 1), explains: []string{"disk"},
 		more: append([]string{"values", "filesys.full", "-i", c.name}, span(q.w.From, q.w.To)...)}
-	out.sources = sourcesOf(c.name, c.key, q.metricsOf(c.signal)...)
+	out.sources = q.sourcesOfSignal(c.signal, c.name, c.key)
 	title := "volume " + c.name
 	if files {
 		title += ", in numbers of files (inodes),"
