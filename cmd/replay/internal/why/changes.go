@@ -10,7 +10,7 @@ import (
 // largest names the largest difference from the calm stretch, where nothing is out of the
 // ordinary.
 func (q *question) largest() string {
-	changes, err := query.Diff(q.a, query.DiffRequest{Host: q.r.Host, A: q.calm, B: q.w})
+	changes, err := query.Diff(q.a, query.DiffRequest{Host: q.r.Host, A: q.calm, B: q.w, Usual: q.nearby()})
 	if err != nil {
 		return ""
 	}
@@ -21,6 +21,27 @@ func (q *question) largest() string {
 	}
 	return ""
 }
+
+// nearby returns windows around the window in question, as long as it, that show what is usual;
+// nil if the field has none.
+func (q *question) nearby() (list []query.Window) {
+	long := q.w.To - q.w.From
+	if long <= 0 {
+		return nil
+	}
+	for n := int64(1); len(list) < mostNearby && n*long < q.field.to-q.field.from; n++ {
+		for _, from := range []int64{q.w.From - n*long, q.w.To + (n-1)*long} {
+			to := from + long
+			if from >= q.field.from && to <= q.field.to && q.steady(from, to) && (to <= q.calm.From || from >= q.calm.To) {
+				list = append(list, query.Window{Hosts: q.w.Hosts, From: from, To: to})
+			}
+		}
+	}
+	return list
+}
+
+// mostNearby is how many windows show what is usual where nothing was out of the ordinary.
+const mostNearby = 8
 
 // difference describes a change in words; it is empty for kinds that detectors judge.
 func difference(c *query.Change) string {

@@ -17,7 +17,9 @@ type use struct {
 
 // learn reads what is usual for the processes of each name.
 func (q *question) learn() error {
-	q.ledger = q.keep()
+	for i := 0; i < len(together) && !q.ledger.kept(); i++ {
+		q.ledger.load(together[i][0])
+	}
 	if err := q.ctx.Err(); err != nil || q.ledger.kept() {
 		return err
 	}

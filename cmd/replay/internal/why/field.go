@@ -38,34 +38,44 @@ const (
 func (q *question) around() error {
 	aside := min(max(asideTimes*(q.w.To-q.w.From), asideLeast), asideMost)
 	from, to := max(q.w.From-aside, q.from), min(q.w.To+aside, q.to)
-	if q.field == nil || q.field.from != from || q.field.to != to { // Else it has already been read.
-		f, err := q.read(from, to)
-		if err != nil {
+	read := q.field == nil || q.field.from != from || q.field.to != to // Else worst has read it.
+	if read {
+		q.field = newField(from, to)
+	}
+	if q.ledger = q.newLedger(q.field); read {
+		first := func(query.Archive) error { return q.read(q.field) }
+		if err := query.Beside(q.a, first, q.ledger.begin); err != nil {
 			return err
 		}
-		q.field = f
 	}
 	q.findCalm()
 	return nil
 }
 
-// read reads all signals from one instant to another.
-func (q *question) read(from, to int64) (*field, error) {
+// newField returns a field without values.
+func newField(from, to int64) *field {
 	f := &field{from: from, to: to, width: int64(time.Second), of: make(map[string][]*course)}
 	if to <= from {
-		return f, nil
+		return f
 	}
 	for (to-from)/f.width > mostSlots {
 		f.width += int64(time.Second)
 	}
 	f.n = int((to-from)/f.width) + 1
+	return f
+}
+
+// read reads all signals of a field.
+func (q *question) read(f *field) error {
 	for i := range signals {
 		if err := q.ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		f.of[signals[i].name] = q.courses(&signals[i], f, to)
+		if f.n > 0 {
+			f.of[signals[i].name] = q.courses(&signals[i], f, f.to)
+		}
 	}
-	return f, nil
+	return nil
 }
 
 // courses reads one signal; it returns nothing where the archive does not have it.

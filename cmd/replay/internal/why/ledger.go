@@ -82,10 +82,10 @@ const (
 	leastRest = int64(40e9)
 )
 
-// keep begins the ledger of the field.
-func (q *question) keep() *ledger {
-	l := &ledger{a: q.a, hosts: q.w.Hosts, from: max(q.field.from, q.w.From-ledgerAside), names: make(map[string]*account)}
-	end := min(q.field.begin(q.field.n), q.w.To+ledgerAside)
+// newLedger returns a ledger of a field in which nothing has been read.
+func (q *question) newLedger(f *field) *ledger {
+	l := &ledger{a: q.a, hosts: []string{q.r.Host}, from: max(f.from, q.w.From-ledgerAside), names: make(map[string]*account)}
+	end := min(f.begin(f.n), q.w.To+ledgerAside)
 	if q.w.To-q.w.From > ledgerMost {
 		return l
 	}
@@ -100,10 +100,16 @@ func (q *question) keep() *ledger {
 	cut(max(q.w.To, l.from), end, outsidePieces)
 	l.cuts = slices.Compact(l.cuts)
 	l.known = make([]bool, len(l.cuts))
-	for i := 0; i < len(together) && len(l.names) == 0; i++ {
-		l.load(together[i][0])
-	}
 	return l
+}
+
+// begin reads what most questions need, from the twin of the archive.
+func (l *ledger) begin(twin query.Archive) error {
+	own := l.a
+	l.a = twin
+	l.load(thingCPU)
+	l.a = own
+	return nil
 }
 
 // load reads a thing, unless that was done before.
@@ -238,15 +244,15 @@ func (l *ledger) account(name string) *account {
 	return a
 }
 
-// begin returns where a piece begins.
-func (l *ledger) begin(k int) int64 {
+// start returns where a piece begins.
+func (l *ledger) start(k int) int64 {
 	if k == 0 {
 		return l.from
 	}
 	return l.cuts[k-1]
 }
 
-func (l *ledger) seconds(k int) float64 { return max(float64(l.cuts[k]-l.begin(k))/1e9, 1e-9) }
+func (l *ledger) seconds(k int) float64 { return max(float64(l.cuts[k]-l.start(k))/1e9, 1e-9) }
 
 // within returns the first piece of a stretch and the one after its last.
 func (l *ledger) within(from, to int64) (lo, hi int) {
@@ -254,7 +260,7 @@ func (l *ledger) within(from, to int64) (lo, hi int) {
 		if l.cuts[k] <= from {
 			lo = k + 1
 		}
-		if l.begin(k) < to {
+		if l.start(k) < to {
 			hi = k + 1
 		}
 	}
@@ -300,7 +306,7 @@ func (l *ledger) stint(x []float64, from, to int64) stint {
 		}
 		k = end
 	}
-	s := stint{stretch: best, since: l.begin(best.from), until: l.cuts[best.to-1]}
+	s := stint{stretch: best, since: l.start(best.from), until: l.cuts[best.to-1]}
 	s.level = most / max(float64(s.until-s.since)/1e9, 1)
 	s.usual, s.known = l.usual(x, best)
 	return s

@@ -94,21 +94,29 @@ func (q *question) suspects() ([]*suspect, error) {
 	if q.w.To-q.w.From > longest {
 		most = suspects / 2 // Lives of hours take long to read.
 	}
-	for _, as := range aspects {
-		top, err := query.Top(q.a, q.w, as.by, query.PerProcess, most)
-		if err != nil {
-			continue // That is not recorded.
+	tops := make([]*query.Ranking, len(aspects)) // nil where that is not recorded
+	rank := func(from, to int) func(query.Archive) error {
+		return func(a query.Archive) error {
+			for i := from; i < to && q.ctx.Err() == nil; i++ {
+				tops[i], _ = query.Top(a, q.w, aspects[i].by, query.PerProcess, most)
+			}
+			return q.ctx.Err()
 		}
-		for _, c := range top.Consumers {
+	}
+	if err := query.Beside(q.a, rank(0, len(aspects)/2), rank(len(aspects)/2, len(aspects))); err != nil {
+		return nil, err
+	}
+	for i, as := range aspects {
+		if tops[i] == nil {
+			continue
+		}
+		for _, c := range tops[i].Consumers {
 			if byKey[c.Instance.Key] == nil && c.Amount(as.by) > 0 {
 				s := &suspect{Consumer: c, pid: query.ProcessID(c.Instance)}
 				byKey[c.Instance.Key] = s
 				list = append(list, s)
 				pids = append(pids, strconv.Itoa(s.pid))
 			}
-		}
-		if err := q.ctx.Err(); err != nil {
-			return nil, err
 		}
 	}
 	if len(list) == 0 {

@@ -62,7 +62,7 @@ func (s stretch) near(k int) bool { return k >= s.from-1 && k <= s.to }
 // spans returns the means of x, the highest first, over the times outside of a stretch that are
 // about as long as it; rest is how many seconds there are outside of it in all.
 func (l *ledger) spans(x []float64, of stretch) (list []float64, rest float64) {
-	long := float64(l.cuts[of.to-1]-l.begin(of.from)) / 1e9
+	long := float64(l.cuts[of.to-1]-l.start(of.from)) / 1e9
 	sum, spent := 0.0, 0.0
 	end := func(least float64) {
 		if spent > 0 && spent >= least {

@@ -20,8 +20,8 @@ func (q *question) worst() error {
 			return nil
 		}
 	}
-	f, err := q.read(q.from, q.to)
-	if err != nil {
+	f := newField(q.from, q.to)
+	if err := q.read(f); err != nil {
 		return err
 	}
 	q.field, q.whole = f, f
