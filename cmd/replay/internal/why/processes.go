@@ -409,12 +409,16 @@ func (q *question) judgeIO(s *suspect, counter query.ProcessCounter, kind, verb 
 		return nil
 	}
 	since, until := q.rowTimes(s, lo, hi, thing)
-	rate := mean(rates[lo:hi])
-	heavy := q.flow(s.Name, rate, total, since, until)
-	if heavy == 0 {
+	rate, long := mean(rates[lo:hi]), float64(until-since)/1e9
+	if q.flow(s.Name, rate, total, since, until) == 0 {
 		return nil
 	}
-	long := float64(until-since) / 1e9
+	others := q.adopted(s, sourcesOfKind[kind][0], rate*long, since, until)
+	rate, total = rate-others/max(long, 1), total-others
+	heavy := q.flow(s.Name, rate, total, since, until)
+	if heavy == 0 || total <= 0 {
+		return nil
+	}
 	u := &deed{kind: kind, topic: "disk", since: since, until: until, explains: []string{"disk", "load"}}
 	u.weight = heavy * long / (long + settles) * n.novel(thing, rate)
 	u.clause = fmt.Sprintf("%s %s, %s/s%s", verb, human.Bytes(total), human.Bytes(rate), q.when(since, until))
