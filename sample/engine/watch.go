@@ -49,7 +49,7 @@ func (w *watch) look(now metric.Stamp) []metric.Event {
 	if awake >= max(leastGap, w.gap) {
 		events = append(events, ended(now, metric.EventGap, last, awake, "the recorder did not run for "+span(awake)))
 	}
-	// Disciplining may move the wall clock by one part in two thousand.
+	// Disciplining may move the wall clock by one part in two thousand; twice that is allowed.
 	if step := wall - cont; step > leastStep+cont/1000 || -step > leastStep+cont/1000 {
 		e := metric.Event{At: now, Kind: metric.EventClockStep, Labels: []metric.Label{{Name: "step", Value: seconds(step)}}}
 		if step > 0 {
