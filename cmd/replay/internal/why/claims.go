@@ -33,7 +33,7 @@ var named = regexp.MustCompile(`([a-z]\w*(?:\.\w+)+)(?:\[/(.*?)/\])?`)
 // expression that the archive can compute.
 func (q *question) sourcesOfSignal(s *signal, name, key string) (list []source) {
 	for _, text := range s.exprs {
-		if !q.recorded(text) {
+		if !recorded(q.a, text) {
 			continue
 		}
 		for _, m := range named.FindAllStringSubmatch(text, -1) {
@@ -49,8 +49,8 @@ func (q *question) sourcesOfSignal(s *signal, name, key string) (list []source) 
 }
 
 // recorded reports whether the archive has all metrics of an expression.
-func (q *question) recorded(expression string) bool {
-	return !slices.ContainsFunc(named.FindAllStringSubmatch(expression, -1), func(m []string) bool { return q.a.Lookup(m[1]) == nil })
+func recorded(a query.Archive, expression string) bool {
+	return !slices.ContainsFunc(named.FindAllStringSubmatch(expression, -1), func(m []string) bool { return a.Lookup(m[1]) == nil })
 }
 
 // mostClaims bounds the claims of a line.

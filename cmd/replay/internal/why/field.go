@@ -3,6 +3,8 @@ package why
 import (
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"tachograph/sample/metric"
@@ -43,8 +45,7 @@ func (q *question) around() error {
 		q.field = newField(from, to)
 	}
 	if q.ledger = q.newLedger(q.field); read {
-		first := func(query.Archive) error { return q.read(q.field) }
-		if err := query.Beside(q.a, first, q.ledger.begin); err != nil {
+		if err := query.Beside(q.a, q.reader(q.field), q.ledger.begin); err != nil {
 			return err
 		}
 	}
@@ -65,33 +66,43 @@ func newField(from, to int64) *field {
 	return f
 }
 
-// read reads all signals of a field.
-func (q *question) read(f *field) error {
-	for i := range signals {
-		if err := q.ctx.Err(); err != nil {
-			return err
+// reader returns a function that reads the signals of a field. Called from several goroutines,
+// each with an archive of its own, it shares them out.
+func (q *question) reader(f *field) func(query.Archive) error {
+	var next atomic.Int32
+	var mu sync.Mutex // guards f.of
+	return func(a query.Archive) error {
+		for f.n > 0 {
+			i := int(next.Add(1)) - 1
+			if i >= len(signals) {
+				break
+			}
+			if err := q.ctx.Err(); err != nil {
+				return err
+			}
+			list := q.courses(a, &signals[i], f)
+			mu.Lock()
+			f.of[signals[i].name] = list
+			mu.Unlock()
 		}
-		if f.n > 0 {
-			f.of[signals[i].name] = q.courses(&signals[i], f, f.to)
-		}
+		return nil
 	}
-	return nil
 }
 
 // courses reads one signal; it returns nothing where the archive does not have it.
-func (q *question) courses(s *signal, f *field, to int64) []*course {
+func (q *question) courses(a query.Archive, s *signal, f *field) []*course {
 	var list []*course
 	for _, text := range s.exprs {
-		if !q.recorded(text) {
+		if !recorded(a, text) {
 			continue // Most archives lack some.
 		}
-		targets, err := query.Targets(q.a, q.r.Defs, []string{text})
+		targets, err := query.Targets(a, q.r.Defs, []string{text})
 		if err != nil || len(targets) != 1 {
 			continue
 		}
 		by := make(map[string]*course)
-		r := query.Request{Window: query.Window{Hosts: []string{q.r.Host}, From: f.from, To: to}, Mode: query.Shown, Step: f.width, Origin: f.from}
-		for one, err := range query.ReadTarget(q.a, targets[0], r) {
+		r := query.Request{Window: query.Window{Hosts: []string{q.r.Host}, From: f.from, To: f.to}, Mode: query.Shown, Step: f.width, Origin: f.from}
+		for one, err := range query.ReadTarget(a, targets[0], r) {
 			if err != nil {
 				break
 			}

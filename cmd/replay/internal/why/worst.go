@@ -21,7 +21,8 @@ func (q *question) worst() error {
 		}
 	}
 	f := newField(q.from, q.to)
-	if err := q.read(f); err != nil {
+	read := q.reader(f)
+	if err := query.Beside(q.a, read, read); err != nil {
 		return err
 	}
 	q.field, q.whole = f, f
