@@ -19,13 +19,13 @@ import (
 type waker struct {
 	news    chan struct{} // there is news
 	over    chan struct{} // the waker is closed
-	moved   atomic.Bool // a directory changed since dirty was called
-	written atomic.Bool // the file was written to since wrote was called
-	broken  atomic.Bool // a directory is not where it was
+	moved   atomic.Bool   // a directory changed since dirty was called
+	written atomic.Bool   // the file was written to since wrote was called
+	broken  atomic.Bool   // a directory is not where it was
 
 	mu   sync.Mutex // guards what follows: Close comes while another goroutine waits
 	src  notifier   // nil before it is needed, or where there is none
-	none bool     // the system has none
+	none bool       // the system has none
 	dirs []watchedDir
 	file disk.File
 	deaf bool // the kernel does not report writes to the file
