@@ -5,7 +5,6 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
-	"tachograph/store/query"
 )
 
 // largeChild is the part of what a process read or wrote that a child must have done for it to be
@@ -16,14 +15,13 @@ const largeChild = 0.05
 // another its children did. When a process waits for a child that has ended, Linux adds all that
 // the child ever read and wrote to the numbers of the parent.
 func (q *question) adopted(s *suspect, counter string, seeming float64, since, until int64) (sum float64) {
-	w := query.Window{Hosts: q.w.Hosts, From: since - leastStep, To: until + leastStep}
 	looked := 0
-	for e := range query.SortedEvents(q.a, w, metric.EventProcessExit) {
+	for e := range q.a.Events(since-leastStep, until+leastStep, metric.EventProcessExit) {
 		if looked++; looked > mostExits {
 			break
 		}
 		did, err := strconv.ParseFloat(e.Label(counter), 64)
-		if err != nil || did < largeChild*seeming {
+		if err != nil || did < largeChild*seeming || e.Archive.Host.ID != q.r.Host {
 			continue
 		}
 		if q.parentOf(e) == s.Instance.Key {
