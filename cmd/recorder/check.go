@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/visible"
-	"tachograph/cmd/recorder/service"
 	"tachograph/cmd/recorder/trigger"
 	"tachograph/config"
 	"tachograph/sample"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
+	"tachograph/sample/platform"
 	"tachograph/sample/probe"
 )
 
@@ -65,7 +65,7 @@ func (a *app) check(file string) error {
 		return err
 	}
 	defer done()
-	descs := service.Catalog(a.catalog(), sources)
+	descs := platform.Metrics(a.catalog(), sources)
 	dir := cfg.Archive.Dir
 	if dir == "" {
 		dir = config.DefaultArchiveDir()

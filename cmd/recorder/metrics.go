@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/recorder/service"
 	"tachograph/config"
 	"tachograph/sample/metric"
+	"tachograph/sample/platform"
 	"tachograph/store/query"
 )
 
@@ -37,7 +37,7 @@ func (a *app) metricsCommand() *cobra.Command {
 				return err
 			}
 			defer done()
-			all := service.Catalog(a.catalog(), sources)
+			all := platform.Metrics(a.catalog(), sources)
 			descs := slices.DeleteFunc(slices.Clone(all), func(d *metric.Desc) bool { return !want(d) })
 			switch {
 			case len(descs) == 0:

@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tachograph/cmd/internal/listen"
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcpserve"
 	"tachograph/cmd/internal/visible"
 	"tachograph/config"
 	"tachograph/sample/metric"

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"tachograph/cmd/internal/pcpclient"
-	"tachograph/cmd/internal/pmcdtest"
+	"tachograph/cmd/internal/pcp/pcpclient"
+	"tachograph/cmd/internal/pcp/pmcdtest"
 	"tachograph/testdata/patience"
 )
 

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"tachograph/cmd/internal/pcpserve"
-	"tachograph/cmd/recorder/pmda"
+	"tachograph/cmd/internal/pcp/pcpserve"
+	"tachograph/cmd/internal/pcp/pmda"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
 	"tachograph/sample"

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcpserve"
+	"tachograph/cmd/internal/pcp/playback"
 	"tachograph/cmd/internal/when"
-	"tachograph/cmd/recorder/playback"
 	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/listen"
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcpserve"
 )
 
 const (

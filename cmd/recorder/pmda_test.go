@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/internal/pcpclient"
+	"tachograph/cmd/internal/pcp/pcpclient"
 	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"

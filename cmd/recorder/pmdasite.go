@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/internal/pcpserve"
-	"tachograph/cmd/recorder/pmda"
-	"tachograph/cmd/recorder/site"
+	"tachograph/cmd/internal/pcp/pcpserve"
+	"tachograph/cmd/internal/pcp/pmda"
+	"tachograph/cmd/internal/pcp/site"
 	"tachograph/config"
 	"tachograph/config/trust"
 	"tachograph/launchd"

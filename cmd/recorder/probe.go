@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/computed"
 	"tachograph/cmd/internal/visible"
-	"tachograph/cmd/recorder/computed"
 	"tachograph/config"
 	"tachograph/sample"
 	"tachograph/sample/metric"

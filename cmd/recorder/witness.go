@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/visible"
-	"tachograph/cmd/recorder/service"
 	"tachograph/cmd/recorder/witness"
 	"tachograph/sample/demand"
 	"tachograph/sample/metric"
@@ -30,7 +29,7 @@ func (a *app) witnesses(file string, wait time.Duration) error {
 		return err
 	}
 	defer done()
-	set := witness.Compile(witness.For(platform.Catalog), service.Catalog(a.catalog(), sources))
+	set := witness.Compile(witness.For(platform.Catalog), platform.Metrics(a.catalog(), sources))
 	r := demand.New(sources, demand.Options{Now: a.now, Within: probe.Patience, Anew: true})
 	var want []*metric.Desc
 	for _, g := range r.Groups() {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/replay/internal/format/pcparchive"
+	"tachograph/cmd/internal/pcp/pcparchive"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"
 	"tachograph/store/storetest/proof"

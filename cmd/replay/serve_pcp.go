@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcpserve"
 	"tachograph/cmd/replay/internal/serve"
 	"tachograph/cmd/replay/internal/serve/live"
 	"tachograph/cmd/replay/internal/serve/pcplive"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/pcpclient"
+	"tachograph/cmd/internal/pcp/pcpclient"
 	"tachograph/cmd/replay/internal/serve"
 	"tachograph/store/query/querytest"
 )

@@ -136,7 +136,7 @@ func New(opt Options) (*Service, error) {
 		s.sampling.remember(before)
 	}
 	sources := append(slices.Clone(opt.Sources), s.sampling.counts)
-	s.descs = Catalog(opt.Rows, sources)
+	s.descs = platform.Metrics(opt.Rows, sources)
 	s.witness = witness.NewWatcher(witness.Compile(witness.For(platform.Catalog), s.descs), opt.Machine.Now)
 	set, err := s.check(s.cfg)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcpserve"
 	"tachograph/sample/catalog"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tachograph/cmd/replay/internal/format/pcparchive"
+	"tachograph/cmd/internal/pcp/pcparchive"
 	"tachograph/sample/metric"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/internal/pcp/pcparchive"
 	"tachograph/cmd/replay/internal/export"
-	"tachograph/cmd/replay/internal/format/pcparchive"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/replay/internal/format/pcparchive"
+	"tachograph/cmd/internal/pcp/pcparchive"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"
 	"tachograph/store/archive"

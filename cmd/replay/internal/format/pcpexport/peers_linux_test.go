@@ -16,10 +16,10 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/pmcdtest"
+	"tachograph/cmd/internal/pcp/pcparchive/pcptest"
+	"tachograph/cmd/internal/pcp/pmcdtest"
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/export/exporttest"
-	"tachograph/cmd/replay/internal/format/pcparchive/pcptest"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"

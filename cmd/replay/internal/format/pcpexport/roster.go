@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"tachograph/cmd/internal/pcp/pcparchive"
 	"tachograph/cmd/internal/visible"
-	"tachograph/cmd/replay/internal/format/pcparchive"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"
 	"tachograph/store/query"

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tachograph/cmd/replay/internal/format/pcparchive"
+	"tachograph/cmd/internal/pcp/pcparchive"
 	"tachograph/cmd/replay/internal/format/pcpexport"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/replay/internal/format/pcparchive"
+	"tachograph/cmd/internal/pcp/pcparchive"
 	"tachograph/cmd/replay/internal/format/pcpexport"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"tachograph/cmd/replay/internal/format/pcparchive"
+	"tachograph/cmd/internal/pcp/pcparchive"
 	"tachograph/cmd/replay/internal/format/pcpexport"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"

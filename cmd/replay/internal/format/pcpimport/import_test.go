@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/replay/internal/format/pcparchive"
+	"tachograph/cmd/internal/pcp/pcparchive"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"
 	"tachograph/store/mend"

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/pmcdtest"
-	"tachograph/cmd/replay/internal/format/pcparchive"
-	"tachograph/cmd/replay/internal/format/pcparchive/pcptest"
+	"tachograph/cmd/internal/pcp/pcparchive"
+	"tachograph/cmd/internal/pcp/pcparchive/pcptest"
+	"tachograph/cmd/internal/pcp/pmcdtest"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"

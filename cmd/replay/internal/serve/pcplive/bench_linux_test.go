@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/pcpclient"
+	"tachograph/cmd/internal/pcp/pcpclient"
 	"tachograph/sample/catalog"
 )
 

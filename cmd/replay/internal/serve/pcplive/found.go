@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcpserve"
 	"tachograph/cmd/replay/internal/serve/catalogue"
 	"tachograph/cmd/replay/internal/serve/live"
 	"tachograph/cmd/replay/internal/serve/selection"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcpserve"
 	"tachograph/cmd/replay/internal/serve/catalogue"
 	"tachograph/cmd/replay/internal/serve/live"
 	"tachograph/sample/metric"

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcpserve"
 	"tachograph/cmd/replay/internal/serve/catalogue"
 	"tachograph/cmd/replay/internal/serve/live"
 	"tachograph/cmd/replay/internal/serve/selection"

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcpserve"
 	"tachograph/cmd/internal/visible"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"

@@ -21,10 +21,10 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/pcp/pcparchive/pcptest"
+	"tachograph/cmd/internal/pcp/pcpserve"
+	"tachograph/cmd/internal/pcp/pmcdtest"
 	"tachograph/cmd/internal/peertest"
-	"tachograph/cmd/internal/pmcdtest"
-	"tachograph/cmd/replay/internal/format/pcparchive/pcptest"
 	"tachograph/cmd/replay/internal/serve"
 	"tachograph/cmd/replay/internal/serve/catalogue"
 	"tachograph/cmd/replay/internal/serve/live"
