@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/internal/manual"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
@@ -54,57 +51,6 @@ func toPeople(w io.Writer) *visible.Writer {
 }
 
 func platformCatalog() []*metric.Desc { return catalog.For(platform.Catalog) }
-
-// run executes one command line and returns the exit status.
-func (a *app) run(args []string) int {
-	root := a.root()
-	root.SetArgs(args)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
-	err := root.Execute()
-	switch {
-	case err == nil:
-		return cli.Yes
-	case errors.Is(err, errNo):
-		return cli.No
-	}
-	text := strings.TrimSpace(err.Error())
-	// cobra lists what may have been meant, one per line.
-	if what, meant, ok := strings.Cut(text, "\n\nDid you mean this?\n\t"); ok {
-		text = what + "; did you mean " + strings.ReplaceAll(meant, "\n\t", ", ")
-	}
-	for line := range strings.Lines(text) {
-		fmt.Fprintf(a.err, "recorder: %s\n", visible.Text(strings.TrimRight(line, "\n")))
-	}
-	if no := (noError{}); errors.As(err, &no) {
-		return cli.No
-	}
-	return cli.Failed
-}
-
-func (a *app) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "recorder",
-		Short: "Record the metrics of this machine into local archives",
-		Long: "recorder samples what the kernel knows about this machine and its processes\n" +
-			"into archives that replay reads, on this machine or another one.",
-		Version:       sample.Version(),
-		SilenceErrors: true, SilenceUsage: true,
-	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w (see %s --help)", cli.FlagError(err), c.CommandPath())
-	})
-	root.AddCommand(
-		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.sampleCommand(), a.rotateCommand(), a.reloadCommand(),
-		a.statusCommand(), a.installCommand(), a.uninstallCommand(), a.pmdaCommand(), a.versionCommand(), a.manCommand(),
-	)
-	root.AddCommand(a.controlCommands()...)
-	root.AddCommand(cli.CompletionCommand(), cli.StatusTopic())
-	root.SetHelpCommand(manual.HelpCommand())
-	root.SetHelpFunc(manual.Help)
-	a.completions(root)
-	return root
-}
 
 // noArgs refuses arguments.
 func noArgs(c *cobra.Command, args []string) error {
@@ -152,4 +98,32 @@ func (a *app) open(c *config.Config) ([]sample.Source, func(), error) {
 			s.Close()
 		}
 	}, nil
+}
+
+// refused turns a mistake in the configuration into the answer no: the file was read, and is
+// wrong.
+func refused(err error) error {
+	if mistake := (*config.Error)(nil); errors.As(err, &mistake) {
+		return noError{err}
+	}
+	return err
+}
+
+// onTerminal finds the width of the terminal that a prints to, and whether its locale has other
+// letters than ASCII.
+func (a *app) onTerminal(out io.Writer, env func(string) string) {
+	if f, ok := out.(*os.File); ok {
+		a.width = columns(f)
+	}
+	a.ascii = !visible.UTF8(env)
+}
+
+// toRead says that people read the output, not programs: it then uses only letters that the
+// locale has.
+func (a *app) toRead() {
+	for _, w := range []io.Writer{a.out, a.err} {
+		if v, ok := w.(*visible.Writer); ok && a.ascii {
+			v.ASCII()
+		}
+	}
 }

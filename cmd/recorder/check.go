@@ -101,15 +101,6 @@ func (a *app) check(file string) error {
 	return a.printPlan(cfg, sources)
 }
 
-// refused turns a mistake in the configuration into the answer no: the file was read, and is
-// wrong.
-func refused(err error) error {
-	if mistake := (*config.Error)(nil); errors.As(err, &mistake) {
-		return noError{err}
-	}
-	return err
-}
-
 // reducedText describes what is kept of archives that are removed.
 func reducedText(cfg *config.Config) string {
 	if cfg.Archive.KeepReducedFor <= 0 {
@@ -212,13 +203,4 @@ func (a *app) printPlan(cfg *config.Config, sources []sample.Source) error {
 		}
 	}
 	return nil
-}
-
-// thousands groups the digits of a whole number.
-func thousands(v float64) string {
-	s := strconv.FormatFloat(v, 'f', 0, 64)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

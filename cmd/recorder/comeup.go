@@ -2,25 +2,10 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"tachograph/cmd/recorder/service"
-	"tachograph/config"
 )
-
-// archives returns where the installed service keeps its archives: its configuration may name
-// another directory than the usual one.
-func (h *host) archives() string {
-	usual := filepath.Join(h.root, h.layout.Archives)
-	cfg, err := config.Load(filepath.Join(h.root, h.layout.Config))
-	// A configuration that cannot be read prevents the service from starting, and the service
-	// will log that.
-	if err != nil || cfg.Archive.Dir == "" || cfg.Archive.Dir == h.layout.Archives {
-		return usual
-	}
-	return cfg.Archive.Dir
-}
 
 // bringUp starts the service with do and waits until a recorder started after since has
 // recorded. The error includes the service's last error.
@@ -32,18 +17,6 @@ func (h *host) bringUp(since time.Time, do func() error) error {
 	}
 	return words.explain(err)
 }
-
-// waits are how long to wait for a service that is started.
-type waits struct {
-	// firstTick is how long a recorder may take from its start to its first
-	// tick.
-	firstTick time.Duration
-	// downFor is how long the manager must say that the service does not run before that is
-	// believed: it may be between two processes.
-	downFor time.Duration
-}
-
-var usualWaits = waits{firstTick: 30 * time.Second, downFor: 2 * time.Second}
 
 // awaitRecording waits until a recorder started after since has recorded.
 func (h *host) awaitRecording(since time.Time) error {

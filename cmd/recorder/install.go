@@ -3,12 +3,9 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,51 +13,7 @@ import (
 	"tachograph/launchd"
 )
 
-// host is the machine's manager of services and the layout of files for it.
-type host struct {
-	layout  launchd.Layout
-	manager launchd.Manager
-	root    string // put before all paths; only tests have one
-	euid    int
-	asker   int    // user who became root for it; 0: none
-	from    string // directory of the binaries to install
-	waits   waits
-}
-
-func thisHost() (host, error) {
-	h := host{euid: os.Geteuid(), asker: asker(), waits: usualWaits}
-	switch runtime.GOOS {
-	case "darwin":
-		h.layout = launchd.MacLayout()
-		h.manager = &launchd.Launchd{Runner: launchd.Exec{}, Pause: time.Sleep}
-	default:
-		h.layout = launchd.LinuxLayout()
-		h.manager = &launchd.Systemd{Runner: launchd.Exec{}}
-	}
-	self, err := os.Executable()
-	if err == nil {
-		self, err = filepath.EvalSymlinks(self)
-	}
-	if err != nil {
-		return h, fmt.Errorf("the recorder does not find its own file: %w", err)
-	}
-	h.from = filepath.Dir(self)
-	return h, nil
-}
-
-// asker is the user who became root with sudo to run this; 0: none.
-func asker() int {
-	if os.Geteuid() != 0 {
-		return 0
-	}
-	uid, err := strconv.Atoi(os.Getenv("SUDO_UID"))
-	if err != nil || uid < 0 {
-		return 0
-	}
-	return uid
-}
-
-func (a *app) installer(root, group string) (*launchd.Installer, *host, error) {
+func (a *app) installer(command func() *cobra.Command, root, group string) (*launchd.Installer, *host, error) {
 	h, err := a.host()
 	if err != nil {
 		return nil, nil, err
@@ -79,7 +32,7 @@ func (a *app) installer(root, group string) (*launchd.Installer, *host, error) {
 		Say:    func(format string, args ...any) { fmt.Fprintf(a.out, format+"\n", args...) },
 	}
 	in.Manuals = make(map[string]string)
-	for _, p := range a.manualPages() {
+	for _, p := range manualPages(command()) {
 		in.Manuals[p.File()] = p.Text
 	}
 	if root != "" {
@@ -95,7 +48,7 @@ func configText(l launchd.Layout, group string) string {
 	return strings.Replace(text, "\ngroup = \"\"\n", "\ngroup = "+strconv.Quote(group)+"\n", 1)
 }
 
-func (a *app) installCommand() *cobra.Command {
+func (a *app) installCommand(command func() *cobra.Command) *cobra.Command {
 	var root, group string
 	var show bool
 	var server serverFlags
@@ -122,7 +75,7 @@ func (a *app) installCommand() *cobra.Command {
 		Example: "  sudo recorder install\n  sudo recorder install --group staff --serve\n  sudo recorder install --group staff --push https://metrics.example/api/v1/write --push-token-file /etc/tachograph/token\n  recorder install --print\n  recorder install --root /tmp/stage",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			in, h, err := a.installer(root, group)
+			in, h, err := a.installer(command, root, group)
 			if err == nil {
 				err = server.apply(in, c.Flags())
 			}
@@ -151,7 +104,7 @@ func (a *app) installCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) uninstallCommand() *cobra.Command {
+func (a *app) uninstallCommand(command func() *cobra.Command) *cobra.Command {
 	var root string
 	var purge bool
 	c := &cobra.Command{
@@ -160,7 +113,7 @@ func (a *app) uninstallCommand() *cobra.Command {
 		Long:  "uninstall stops the service and removes what install made, and the agent from\nPCP's configuration where recorder pmda install put one. Archives, and a\nconfiguration that was edited, stay unless --purge is given.",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			in, _, err := a.installer(root, "")
+			in, _, err := a.installer(command, root, "")
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ import (
 var replayPage string
 
 // manCommand writes manual pages; packagers call it, so it is not in the help.
-func (a *app) manCommand() *cobra.Command {
+func manCommand(root func() *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write the manual pages into a directory", Hidden: true,
 		Args: func(c *cobra.Command, args []string) error {
@@ -29,13 +29,13 @@ func (a *app) manCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return manual.Write(args[0], a.manualPages()) },
+		RunE: func(c *cobra.Command, args []string) error { return manual.Write(args[0], manualPages(root())) },
 	}
 }
 
-// manualPages are the manual pages of both programs and of the files that they read and write.
-func (a *app) manualPages() []manual.Page {
-	root := a.root()
+// manualPages returns the manual pages of both programs and of the files that they read and
+// write. It adds to the help of root, which is the recorder's command.
+func manualPages(root *cobra.Command) []manual.Page {
 	root.Long += "\n\nThe configuration is " + launchd.LinuxLayout().Config + ", on a Mac\n" + launchd.MacLayout().Config + ",\nwhere recorder install puts it."
 	return []manual.Page{
 		manual.OfProgram(root, "replay(1)", "tachograph.toml(5)", "tachograph-archive(5)"),

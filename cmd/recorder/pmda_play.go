@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,12 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tachograph/cmd/internal/pcp/pcpserve"
 	"tachograph/cmd/internal/pcp/playback"
 	"tachograph/cmd/internal/when"
-	"tachograph/sample"
 	"tachograph/sample/metric"
-	"tachograph/sample/pcp"
 	"tachograph/store"
 	"tachograph/store/query"
 )
@@ -138,30 +134,4 @@ func lastOf(r *store.Reader, host, kind string) (last time.Time) {
 		}
 	}
 	return last
-}
-
-// playBack answers from a recording.
-func (a *app) playBack(ctx context.Context, f *pmdaFlags, layout pcp.Layout, pipe bool, doors []*door, log *slog.Logger) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	p, err := f.play.open(time.Unix(0, a.now().Wall), log)
-	if err != nil {
-		return err
-	}
-	played := make(chan struct{})
-	go func() {
-		defer close(played)
-		if err := p.Run(ctx); err != nil {
-			cancel(err)
-		}
-	}()
-	own := func(m pcpserve.Metrics) pcpserve.Metrics { return pcpserve.WithOwn(m, p.Own(sample.Version())) }
-	err = f.serveAll(ctx, p, own, pcpserve.Options{Log: log, Ready: p.Ready(), Announce: f.notReady}, layout, pipe, doors)
-	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
-		err = cause
-	}
-	cancel(nil)
-	<-played
-	p.Close()
-	return err
 }

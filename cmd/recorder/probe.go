@@ -141,13 +141,6 @@ func printLines(out io.Writer, lines []probe.Line, width int) error {
 	return t.write(out, width)
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 // rateText prints a rate with four digits: the value beside it is exact.
 func rateText(l probe.Line) string {
 	text := strconv.FormatFloat(l.Rate, 'g', 4, 64)

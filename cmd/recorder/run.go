@@ -126,9 +126,6 @@ func (a *app) record(f runFlags) error {
 	return serve(s, f.length, signals, screen, log)
 }
 
-// startMessage is a recorder's first message in its log.
-const startMessage = "recording"
-
 // checkDir refuses an archive directory that other users could replace. If root works in
 // another user's directory and types a relative path there, as in a trial, checkDir only prints
 // a note: a user who may write there can use that only against the person who typed the path.

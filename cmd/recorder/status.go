@@ -265,24 +265,6 @@ func failure(text string) string {
 	return ", FAILED: " + text
 }
 
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.Local().Format("2006-01-02 15:04:05")
-}
-
-func ago(now, t time.Time) string {
-	d := now.Sub(t)
-	switch {
-	case d < 0:
-		return "0s"
-	case d < time.Minute:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	}
-	return config.FormatDuration(d.Truncate(time.Second))
-}
-
 func seconds(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.3gs", d.Seconds())

@@ -3,8 +3,6 @@ package main
 import (
 	"io"
 	"strings"
-
-	"tachograph/cmd/internal/visible"
 )
 
 // table prints rows in columns that fit a terminal.
@@ -129,45 +127,4 @@ func (t *table) total(widths []int) int {
 		}
 	}
 	return total
-}
-
-// leading returns the length of the number at the beginning of a text.
-func leading(s string) int {
-	return len(s) - len(strings.TrimLeft(s, "-0123456789."))
-}
-
-// shortened returns s in at most width columns: its beginning, or its end.
-func shortened(s string, width int, end bool) string {
-	switch {
-	case wide(s) <= width || leading(s) == len(s):
-		return s
-	case end:
-		return "…" + tail(s, width-1)
-	}
-	return head(s, max(width-1, leading(s))) + "…"
-}
-
-// wide returns how many columns of a terminal s takes.
-func wide(s string) int { return len(visible.ASCII(s)) }
-
-// head returns the beginning of s in at most width columns.
-func head(s string, width int) string {
-	for i, r := range s {
-		if width -= wide(string(r)); width < 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-// tail returns the end of s in at most width columns.
-func tail(s string, width int) string {
-	over := wide(s) - width
-	for i, r := range s {
-		if over <= 0 {
-			return s[i:]
-		}
-		over -= wide(string(r))
-	}
-	return ""
 }

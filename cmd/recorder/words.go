@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/launchd"
 	"tachograph/store/disk"
 )
 
@@ -21,14 +20,6 @@ type words struct {
 	h     *host
 	since time.Time
 	from  int64 // length of the log at that moment
-}
-
-// logPlace is where people find the service's messages.
-func (h *host) logPlace() string {
-	if h.layout.Log != "" {
-		return h.layout.Log
-	}
-	return "journalctl -u " + launchd.Unit
 }
 
 // listen starts at the current end of the log.
@@ -137,3 +128,6 @@ func errorIn(line string) (said string, isError, begin bool) {
 	}
 	return msg, strings.HasSuffix(head, " level=ERROR"), msg == startMessage || strings.HasPrefix(msg, startMessage+" ")
 }
+
+// startMessage is a recorder's first message in its log.
+const startMessage = "recording"
