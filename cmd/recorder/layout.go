@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"tachograph/config"
 )
 
 // writeFacts writes names and their values side by side, each line beginning with lead. On a
@@ -44,4 +47,11 @@ func writeColumns(b *strings.Builder, rows [][]string, width int) {
 
 func millis(format string, seconds float64) string {
 	return fmt.Sprintf(format+" ms", seconds*1e3)
+}
+
+func seconds(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.3gs", d.Seconds())
+	}
+	return config.FormatDuration(d.Truncate(time.Second))
 }

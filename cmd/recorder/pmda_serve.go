@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"syscall"
 	"time"
 
@@ -28,8 +27,8 @@ func settle(ctx context.Context, ready <-chan struct{}) {
 	}
 }
 
-// who asks the kernel which user is at the other end of a unix socket.
-func who(c net.Conn) (uid uint32, known bool) {
+// userOf asks the kernel which user is at the other end of a unix socket.
+func userOf(c net.Conn) (uid uint32, known bool) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return 0, false
@@ -40,12 +39,6 @@ func who(c net.Conn) (uid uint32, known bool) {
 	}
 	return uint32(p.UID), true
 }
-
-// standard is the pipe to pmcd on standard input and output.
-type standard struct{}
-
-func (standard) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
-func (standard) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
 
 // serveAll answers at all doors, or through the pipe, until ctx or the pipe ends. tell wraps m
 // for PCP's tools.
@@ -87,7 +80,7 @@ func (f *pmdaFlags) serveAll(ctx context.Context, m pcpserve.Metrics, tell func(
 					tools.Names = layout
 				}
 				opt.Log.Info("PCP's tools may connect", "at", d.text, "try", "pminfo -h "+d.host()+" -f kernel.all.load")
-				tools.Who = who
+				tools.Who = userOf
 				err = pcpserve.NewServer(tell(m), tools).Clients(ctx, d)
 			default:
 				opt.Log.Info("waiting for pmcd", "at", d.text, "domain", d.domain)

@@ -78,3 +78,9 @@ func (g *greeted) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// standard is the pipe to pmcd on standard input and output.
+type standard struct{}
+
+func (standard) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
+func (standard) Write(p []byte) (int, error) { return os.Stdout.Write(p) }

@@ -253,10 +253,3 @@ func carryOut(ctx context.Context, sig os.Signal, s *service.Service, screen *sc
 		screen.line(st.Line())
 	}
 }
-
-func newLog(w io.Writer, format string, level slog.Leveler) *slog.Logger {
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
-	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
-}

@@ -264,10 +264,3 @@ func failure(text string) string {
 	}
 	return ", FAILED: " + text
 }
-
-func seconds(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.3gs", d.Seconds())
-	}
-	return config.FormatDuration(d.Truncate(time.Second))
-}
