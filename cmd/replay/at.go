@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/cmd/replay/internal/out"
@@ -60,13 +61,13 @@ var amounts = []struct {
 	units string
 	write func(float64) string
 }{
-	{query.ByCPU, "", percent},
-	{query.ByMemory, "byte", bytesOf},
-	{query.ByRead, "byte / sec", perSecond},
-	{query.ByWrite, "byte / sec", perSecond},
-	{query.ByEnergy, "watt", watts},
-	{query.ByWakeups, "count / sec", func(x float64) string { return count(x) + " /s" }},
-	{query.ByFaults, "count / sec", func(x float64) string { return count(x) + " /s" }},
+	{query.ByCPU, "", answer.Share.Text},
+	{query.ByMemory, "byte", answer.Bytes.Text},
+	{query.ByRead, "byte / sec", answer.Speed.Text},
+	{query.ByWrite, "byte / sec", answer.Speed.Text},
+	{query.ByEnergy, "watt", answer.Watts.Text},
+	{query.ByWakeups, "count / sec", func(x float64) string { return answer.Count.Text(x) + " /s" }},
+	{query.ByFaults, "count / sec", func(x float64) string { return answer.Count.Text(x) + " /s" }},
 }
 
 func (a *app) at(w query.Window, at int64) error {

@@ -11,6 +11,7 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/stacks"
@@ -192,7 +193,7 @@ func (a *app) processWords(cmd *cobra.Command, _ []string, typed string) ([]cobr
 	for _, p := range all {
 		list = append(list, p.Name)
 		if typed != "" {
-			list = append(list, cobra.CompletionWithDesc(plain(float64(p.PID)), p.Name))
+			list = append(list, cobra.CompletionWithDesc(answer.Number.Text(float64(p.PID)), p.Name))
 		}
 	}
 	return offer(list, typed)

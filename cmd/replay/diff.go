@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
@@ -202,7 +203,7 @@ func (p *page) largest(c *query.Change, s sides) string {
 }
 
 func changeCells(h *metric.Host, c *query.Change, s sides) []out.Cell {
-	before, after := number(c.Before), number(c.After)
+	before, after := answer.Real(c.Before), answer.Real(c.After)
 	if c.OldText != "" && math.IsNaN(c.Before) {
 		before, after = out.Str(c.OldText), out.Str(c.NewText)
 	}
@@ -211,6 +212,6 @@ func changeCells(h *metric.Host, c *query.Change, s sides) []out.Cell {
 		at = out.At(c.At)
 	}
 	units := c.Units.String()
-	return []out.Cell{hostCell(h), out.Str(string(c.Kind)), out.Str(c.Subject), out.Str(c.Instance), text(c.Aspect), before, after,
+	return []out.Cell{hostCell(h), out.Str(string(c.Kind)), out.Str(c.Subject), out.Str(c.Instance), answer.Text(c.Aspect), before, after,
 		out.Str(units), at, out.Number(c.Effect), out.Number(c.Impact), out.Number(c.Score), out.Whole(int64(c.Related)), out.Str(clause(c, s))}
 }

@@ -13,10 +13,7 @@ const always = 100
 // matters ranks the columns of each table: where a terminal is too narrow for all, those with
 // the smallest numbers go first. The first column and the last one always stay.
 var matters = map[string]map[string]int{
-	"ps":      {"cpu": 9, "memory": 8, "state": 7, "user": 6, "write": 5, "read": 4, "age": 3, "power": 2, "threads": 1},
-	"threads": {"process": always, "tid": 6, "state": 7, "cpu": 9, "cpu time": 8},
-	"top": {"runs": 10, "cpu": 9, "memory": 8, "cpu time": 7, "written": 6, "read": 5, "user": 4, "share": 3, "energy": 2, "wakeups": 1,
-		"faults": 0},
+	"threads":   {"process": always, "tid": 6, "state": 7, "cpu": 9, "cpu time": 8},
 	"stacks":    {"samples": always, "share": 9, "self": 8, "running": 7, "calls": always},
 	"functions": {"self %": 9, "total %": 8, "self": always, "total": 7, "running": 6, "calls": always},
 	"series":    {"metric": always, "instance": always},
@@ -37,7 +34,7 @@ var cuts = map[string]human.Place{
 
 // flexible are each table's columns of names.
 var flexible = map[string][]string{
-	"ps": {"user"}, "threads": {"process"}, "top": {"user"}, "series": {"metric", "instance"}, "ranges": {"metric", "instance"}, "find": {"instance"},
+	"threads": {"process"}, "series": {"metric", "instance"}, "ranges": {"metric", "instance"}, "find": {"instance"},
 	"summary": {"archive_host"}, "runs": {"name"}, "metrics": {"metric"},
 }
 
@@ -48,6 +45,14 @@ func mattering(table string, columns ...out.Column) []out.Column {
 		c.Keep = matters[table][c.Name]
 		c.Flex = c.Flex || slices.Contains(flexible[table], c.Name)
 		c.Cut = cuts[c.Name]
+	}
+	return columns
+}
+
+// cutting sets where the columns of a table are cut.
+func cutting(columns ...out.Column) []out.Column {
+	for i := range columns {
+		columns[i].Cut = cuts[columns[i].Name]
 	}
 	return columns
 }

@@ -11,6 +11,7 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
@@ -258,8 +259,8 @@ func (p *page) topTable(by query.By, r *query.Ranking, most int) {
 	}
 	rows := [][]string{{"top by " + string(by), "OF A CORE", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
 	for _, c := range r.Consumers[:min(most, len(r.Consumers))] {
-		rows = append(rows, []string{name(c.Name), percent(r.CPU(c)), seconds(c.CPUTime()),
-			bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
+		place := &answer.Place{Consumer: c, Ranking: r, By: by}
+		rows = append(rows, append([]string{name(c.Name)}, answer.Texts(answer.Places, answer.InSummary, place)...))
 	}
 	p.stdout.Println()
 	p.align(rows, "lrrrrrr", 5, 4, 6, 2)
@@ -268,20 +269,6 @@ func (p *page) topTable(by query.By, r *query.Ranking, most int) {
 // name shortens a process's name for tables.
 func name(s string) string {
 	return human.Cut(s, 32)
-}
-
-func bytesOf(x float64) string {
-	if math.IsNaN(x) {
-		return "-"
-	}
-	return human.Bytes(x)
-}
-
-func seconds(x float64) string {
-	if math.IsNaN(x) {
-		return "-"
-	}
-	return human.Seconds(x)
 }
 
 // gaugeRows is the overview for programs.
@@ -301,19 +288,11 @@ func (a *app) gaugeRows(w query.Window) error {
 		}
 		for _, g := range list {
 			err := rows.Row([]out.Cell{hostCell(&h), out.Str(g.Name), out.Str(g.Units.String()), out.Whole(int64(g.Count)), out.Number(g.Mean),
-				out.Number(g.Max), out.At(g.MaxAt), out.Number(g.Last), out.At(g.LastAt), number(g.Of)})
+				out.Number(g.Max), out.At(g.MaxAt), out.Number(g.Last), out.At(g.LastAt), answer.Real(g.Of)})
 			if err != nil {
 				return err
 			}
 		}
 	}
 	return rows.Close()
-}
-
-// number is a cell for a value that may be unknown.
-func number(x float64) out.Cell {
-	if math.IsNaN(x) {
-		return out.Cell{}
-	}
-	return out.Number(x)
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/cmd/replay/internal/out"
@@ -80,52 +79,20 @@ recorder kept it, else its program.`,
 	return cmd
 }
 
-// sortKeys are what processes can be sorted by: larger values come first, except for pid and
-// name.
-var sortKeys = map[string]func(*query.Process) float64{
-	"cpu":     (*query.Process).CPU,
-	"memory":  (*query.Process).Memory,
-	"read":    func(p *query.Process) float64 { return p.Rates[query.ReadBytes] },
-	"write":   func(p *query.Process) float64 { return p.Rates[query.WrittenBytes] },
-	"energy":  func(p *query.Process) float64 { return p.Rates[query.Energy] },
-	"wakeups": (*query.Process).Wakeups,
-	"faults":  func(p *query.Process) float64 { return p.Rates[query.Faults] },
-	"threads": func(p *query.Process) float64 { return p.Levels[query.Threads] },
-	"age":     (*query.Process).Uptime,
-	"pid":     func(p *query.Process) float64 { return -float64(p.PID) },
-	"name":    nil,
-}
-
+// sortProcesses sorts processes or threads by a field; unknown values are last.
 func sortProcesses(list []*query.Process, by string) error {
-	key, ok := sortKeys[by]
-	if !ok {
+	f := answer.ByKey(answer.Processes, by)
+	if f == nil {
 		names := sortNames()
 		return fmt.Errorf("--sort %s: processes are sorted by %s%s", by, strings.Join(names, ", "), query.Suggest(by, names))
 	}
 	slices.SortStableFunc(list, func(x, y *query.Process) int {
-		if key == nil {
-			return cmp.Or(cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name)), cmp.Compare(x.PID, y.PID))
-		}
-		xv, yv := key(x), key(y)
-		if math.IsNaN(xv) || math.IsNaN(yv) {
-			return cmp.Or(boolCompare(math.IsNaN(xv), math.IsNaN(yv)), cmp.Compare(x.PID, y.PID))
-		}
-		return cmp.Or(cmp.Compare(yv, xv), cmp.Compare(x.PID, y.PID))
+		return cmp.Or(f.Compare(x, y, false), cmp.Compare(x.PID, y.PID))
 	})
 	return nil
 }
 
-func sortNames() []string { return slices.Sorted(maps.Keys(sortKeys)) }
-
-func boolCompare(x, y bool) int {
-	switch {
-	case x == y:
-		return 0
-	case x:
-		return 1
-	}
-	return -1
-}
+func sortNames() []string { return slices.Sorted(slices.Values(answer.OnScreen)) }
 
 // moment resolves --at; without it, the end of the recording of the window's hosts.
 func (s *session) moment(text string, w query.Window) (int64, error) {
@@ -240,7 +207,7 @@ func (s *session) attachThreads(w query.Window, at int64, list []*query.Process)
 
 func (a *app) processRows(list []*query.Process, depth map[*query.Process]string) error {
 	if !a.table() {
-		w, err := a.rows(processColumns()...)
+		w, err := a.rows(answer.ProcessColumns()...)
 		if err != nil {
 			return err
 		}
@@ -252,31 +219,27 @@ func (a *app) processRows(list []*query.Process, depth map[*query.Process]string
 		return w.Close()
 	}
 	var columns []out.Column
-	fields := usedFields(list)
-	for _, s := range fields {
-		columns = append(columns, s.column)
+	fields := answer.Used(answer.Processes, answer.InTable, list)
+	for _, f := range fields {
+		columns = append(columns, f.Column())
 	}
 	columns = append(columns, out.Column{Name: "name", Flex: true})
 	commands := a.commandsOf(list)
 	if len(commands) > 0 {
 		columns = append(columns, out.Column{Name: "command", Flex: true})
 	}
-	w, err := a.rows(mattering("ps", columns...)...)
+	w, err := a.rows(cutting(columns...)...)
 	if err != nil {
 		return err
 	}
 	for _, p := range list {
 		cells := []out.Cell{hostCell(&p.Archive.Host)}
-		for _, s := range fields {
-			text := s.of(p)
-			if text == "" {
-				text = "-"
-			}
-			cells = append(cells, out.None(text).If(s.column.Name == "state" && alarmingState(p.State)))
+		for _, f := range fields {
+			cells = append(cells, out.None(dash(f.Text(p))).If(f.Key == "state" && alarmingState(p.State)))
 		}
 		cells = append(cells, out.Str(depth[p]+p.Name))
 		if len(commands) > 0 {
-			cells = append(cells, text(commands[p]))
+			cells = append(cells, answer.Text(commands[p]))
 		}
 		if err := w.Row(cells); err != nil {
 			return err
@@ -314,20 +277,6 @@ func (a *app) commandsOf(list []*query.Process) map[*query.Process]string {
 		})
 	}
 	return commands
-}
-
-// usedFields returns the columns that hold anything on this machine.
-func usedFields(list []*query.Process) []shown {
-	var out []shown
-	for _, s := range shownFields {
-		for _, p := range list {
-			if text := s.of(p); text != "" && text != "-" {
-				out = append(out, s)
-				break
-			}
-		}
-	}
-	return out
 }
 
 // deepest is how many bytes the lines that draw a tree may take in a row.

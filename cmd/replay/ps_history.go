@@ -9,6 +9,7 @@ import (
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
@@ -77,22 +78,29 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 }
 
 func (a *app) historyRows(list []*query.History, step int64) error {
-	w, err := a.rows(processColumns()...)
+	w, err := a.rows(answer.ProcessColumns()...)
 	if err != nil {
 		return err
 	}
 	for _, h := range list {
 		for i := range h.Rows {
-			row := &h.Rows[i]
-			p := h.Process
-			p.At, p.Window, p.Rates, p.Levels = row.At, float64(step)/1e9, row.Rates, row.Levels
-			if err := w.Row(processCells(&p)); err != nil {
+			if err := w.Row(processCells(processIn(h, i, step))); err != nil {
 				return err
 			}
 		}
 	}
 	return w.Close()
 }
+
+// processIn returns the process of a history as it was in a step.
+func processIn(h *query.History, i int, step int64) *query.Process {
+	row, p := &h.Rows[i], h.Process
+	p.At, p.Window, p.Rates, p.Levels = row.At, float64(step)/1e9, row.Rates, row.Levels
+	return &p
+}
+
+// inHistory are the keys of the columns of a history.
+var inHistory = []string{"cpu", "memory", "read", "write", "energy", "threads"}
 
 func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool) {
 	who := fmt.Sprintf("  pid %d", h.PID)
@@ -115,7 +123,10 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 	if len(h.Ancestors) > 0 {
 		p.labelled("parents  ", strings.Join(h.Ancestors, " ← "))
 	}
-	rows := [][]string{{"TIME", "CPU", "MEMORY", "READ", "WRITE", "POWER", "THREADS"}}
+	rows := [][]string{{"TIME"}}
+	for _, key := range inHistory {
+		rows[0] = append(rows[0], strings.ToUpper(answer.ByKey(answer.Processes, key).Heading()))
+	}
 	for i := range h.Rows {
 		r := &h.Rows[i]
 		at := p.in(r.At).Format("2006-01-02 15:04:05")
@@ -125,8 +136,7 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 		if i > 0 && noValues(r) && noValues(&h.Rows[i-1]) {
 			at = fmt.Sprintf("%19s", "until "+at[len("2006-01-02 "):])
 		}
-		rows = append(rows, []string{at, percent(r.CPU()), bytesOf(r.Memory()),
-			perSecond(r.Rates[query.ReadBytes]), perSecond(r.Rates[query.WrittenBytes]), watts(r.Rates[query.Energy]), plain(r.Levels[query.Threads])})
+		rows = append(rows, append([]string{at}, answer.Texts(answer.Processes, inHistory, processIn(h, i, 0))...))
 	}
 	height := 1
 	// Below the charts come the totals and the prompt.
@@ -137,7 +147,7 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 	for i := range fine {
 		cpu, mem = append(cpu, fine[i].CPU()), append(mem, fine[i].Memory())
 	}
-	mostCPU, mostMemory := "  up to "+percent(highest(cpu)), "  up to "+bytesOf(h.Peak)
+	mostCPU, mostMemory := "  up to "+answer.Share.Text(highest(cpu)), "  up to "+answer.Bytes.Text(h.Peak)
 	room := historyRows
 	if p.width > 0 {
 		room = max(p.width-9-max(human.Width(mostCPU), human.Width(mostMemory)), 1)

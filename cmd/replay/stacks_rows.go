@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/stacks"
@@ -41,7 +42,7 @@ func (a *app) hottest(f *stackFlags, list []*stacks.Profile) error {
 				image = p.Images[fn.Image]
 			}
 			if err := rows.Row([]out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Natural(h.Self), share(h.Self), out.Natural(h.Total), share(h.Total),
-				out.Natural(h.Running), out.Str(fn.Name), text(fn.Symbol), text(image.Path), text(image.ID), text(fn.File), out.Whole(bit(fn.Kernel)),
+				out.Natural(h.Running), out.Str(fn.Name), answer.Text(fn.Symbol), answer.Text(image.Path), answer.Text(image.ID), answer.Text(fn.File), out.Whole(bit(fn.Kernel)),
 				out.None(p.FunctionText(h.Function))}); err != nil {
 				return err
 			}
@@ -83,8 +84,8 @@ func (a *app) stackRows(f *stackFlags, list []*stacks.Profile) error {
 			case stacks.Waiting:
 				samples, running = samples-running, 0
 			}
-			if err := rows.Row([]out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Whole(int64(t.PID)), text(t.Process), text(t.Command), text(t.TID),
-				text(t.Name), text(t.Queue), text(k.Wait), text(k.End), out.Natural(samples), out.Natural(running), out.Str(p.Folded(chain)), framesCell(p, chain)}); err != nil {
+			if err := rows.Row([]out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Whole(int64(t.PID)), answer.Text(t.Process), answer.Text(t.Command), answer.Text(t.TID),
+				answer.Text(t.Name), answer.Text(t.Queue), answer.Text(k.Wait), answer.Text(k.End), out.Natural(samples), out.Natural(running), out.Str(p.Folded(chain)), framesCell(p, chain)}); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/query"
@@ -46,14 +47,14 @@ func (a *app) summary(w query.Window) error {
 	if err != nil {
 		return err
 	}
-	size := func(x float64) out.Cell { return whole(x).As(bytesOf(x)) }
+	size := func(x float64) out.Cell { return answer.Whole(x).As(answer.Bytes.Text(x)) }
 	_, _, list := query.Covered(a.archive, w)
 	done := 0
 	err = query.Digests(a.archive, w, func(d *query.Digest) error {
 		i := d.Archive
 		done++
 		a.showProgress(done, len(list))
-		share := number(d.CPU)
+		share := answer.Real(d.CPU)
 		if !math.IsNaN(d.CPU) {
 			share = share.As(human.Percent(d.CPU))
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/query"
 )
@@ -80,8 +81,8 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 func (a *app) threadRows(list []*query.Process, of func(*query.Process) string) error {
 	columns := []out.Column{{Name: "time", Only: out.InMachine}, {Name: "sample_window_ms", Only: out.InMachine},
 		{Name: "pid", Right: true}, {Name: "process"}}
-	for _, f := range threadFields {
-		columns = append(columns, out.Column{Name: f.name, Only: out.InMachine})
+	for _, f := range answer.Threads {
+		columns = append(columns, out.Column{Name: f.Name, Only: out.InMachine})
 	}
 	columns = append(columns, out.Column{Name: "platform", Only: out.InMachine},
 		out.Column{Name: "tid", Right: true, Only: out.InTables}, out.Column{Name: "state", Only: out.InTables},
@@ -92,12 +93,12 @@ func (a *app) threadRows(list []*query.Process, of func(*query.Process) string) 
 		return err
 	}
 	for _, t := range list {
-		cells := []out.Cell{hostCell(&t.Archive.Host), out.At(t.At), whole(t.Window * 1000), out.Whole(int64(t.PID)), text(of(t))}
-		for _, f := range threadFields {
-			cells = append(cells, f.of(t))
+		cells := []out.Cell{hostCell(&t.Archive.Host), out.At(t.At), answer.Whole(t.Window * 1000), out.Whole(int64(t.PID)), answer.Text(of(t))}
+		for _, f := range answer.Threads {
+			cells = append(cells, f.Cell(t))
 		}
-		cells = append(cells, out.Str(platform(&t.Archive.Host)), out.Str(t.Instance.Label("tid")), text(t.State),
-			out.None(percent(t.CPU())), out.None(seconds(t.CPUTime())), out.Str(t.Name))
+		cells = append(cells, out.Str(answer.Platform(&t.Archive.Host)), out.Str(t.Instance.Label("tid")), answer.Text(t.State),
+			out.None(answer.Share.Text(t.CPU())), out.None(answer.Seconds.Text(t.CPUTime())), out.Str(t.Name))
 		if err := w.Row(cells); err != nil {
 			return err
 		}

@@ -3,13 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/query"
 )
@@ -139,51 +138,38 @@ func (a *app) topTable(r *query.Ranking, by query.By, group query.Grouping) erro
 
 // topOf prints a ranking as a table.
 func (a *app) topOf(r *query.Ranking, by query.By, group query.Grouping) error {
-	first := out.Column{Name: "pid", Right: true}
+	keys := []string{"pid"}
 	if group != query.PerProcess {
-		first = out.Column{Name: "processes", Right: true}
+		keys[0] = "processes"
 	}
-	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
-	columns := []out.Column{first}
 	if by == query.ByRuns {
-		columns = append(columns, right("runs"))
+		keys = append(keys, "runs")
 	}
-	columns = append(columns, out.Column{Name: "user", Flex: true}, right("cpu"), right("cpu time"), right("memory"), right("read"),
-		right("written"), right("energy"), right("wakeups"), right("faults"), right("share"), out.Column{Name: "name", Flex: true})
-	mattering("top", columns...)
-	for i := range columns {
-		if columns[i].Name == ranked[by] {
-			columns[i].Keep = always
+	var columns []out.Column
+	var fields []*answer.Field[*answer.Place]
+	for _, key := range append(append(keys, answer.InRanking...), "name") {
+		f := answer.ByKey(answer.Places, key)
+		c := f.Column()
+		if key == string(by) {
+			c.Keep = always
 		}
+		fields, columns = append(fields, f), append(columns, c)
 	}
-	rows, err := a.rows(columns...)
+	rows, err := a.rows(cutting(columns...)...)
 	if err != nil {
 		return err
 	}
 	for _, c := range r.Consumers {
-		number := fmt.Sprint(query.ProcessID(c.Instance))
-		if group != query.PerProcess {
-			number = fmt.Sprint(c.Count)
+		place := &answer.Place{Consumer: c, Ranking: r, By: by}
+		cells := []out.Cell{hostCell(&c.Archive.Host)}
+		for _, f := range fields {
+			cells = append(cells, out.None(dash(f.Text(place))))
 		}
-		cells := []out.Cell{hostCell(&c.Archive.Host), out.None(number)}
-		if by == query.ByRuns {
-			cells = append(cells, out.None(fmt.Sprint(c.Runs)))
-		}
-		err := rows.Row(append(cells, out.None(dash(c.User)),
-			out.None(percent(r.CPU(c))), out.None(seconds(c.CPUTime())), out.None(bytesOf(c.Peak)),
-			out.None(bytesOf(c.Gains[query.ReadBytes])), out.None(bytesOf(c.Gains[query.WrittenBytes])), out.None(joules(c.Gains[query.Energy])),
-			out.None(count(c.Wakeups())), out.None(count(c.Gains[query.Faults])), out.None(percent(c.Amount(by)/r.Total)), out.Str(c.Name)))
-		if err != nil {
+		if err := rows.Row(cells); err != nil {
 			return err
 		}
 	}
 	return rows.Close()
-}
-
-// ranked names the column for each quantity that processes are ranked by.
-var ranked = map[query.By]string{
-	query.ByCPU: "cpu", query.ByMemory: "memory", query.ByRead: "read", query.ByWrite: "written", query.ByEnergy: "energy",
-	query.ByWakeups: "wakeups", query.ByFaults: "faults", query.ByRuns: "runs",
 }
 
 func dash(s string) string {
@@ -193,85 +179,19 @@ func dash(s string) string {
 	return s
 }
 
-func joules(x float64) string {
-	if math.IsNaN(x) {
-		return "-"
-	}
-	return human.Figures(x) + " J"
-}
-
-func count(x float64) string {
-	if math.IsNaN(x) {
-		return "-"
-	}
-	return human.Count(x)
-}
-
-// topFields are the fields of a consumer. Those that a process has, too, have the same names.
-var topFields = []struct {
-	name string
-	of   func(*query.Consumer, *query.Ranking) out.Cell
-}{
-	{"pid", func(c *query.Consumer, _ *query.Ranking) out.Cell {
-		if c.Count > 1 {
-			return out.Cell{}
-		}
-		return out.Whole(int64(query.ProcessID(c.Instance)))
-	}},
-	{"name", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.Str(c.Name) }},
-	{"key", func(c *query.Consumer, _ *query.Ranking) out.Cell {
-		if c.Count > 1 {
-			return out.Cell{}
-		}
-		return out.Str(c.Instance.Key)
-	}},
-	{"user", func(c *query.Consumer, _ *query.Ranking) out.Cell { return text(c.User) }},
-	{"count", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.Whole(int64(c.Count)) }},
-	{"cpu_percent", func(c *query.Consumer, r *query.Ranking) out.Cell { return number(100 * c.CPUTime() / r.SecondsOf(c)) }},
-	{"rss_kb", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Resident / 1024) }},
-	{"vm_size_kb", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Virtual / 1024) }},
-	{"uptime_secs", func(c *query.Consumer, _ *query.Ranking) out.Cell {
-		if c.Start == 0 || c.Count > 1 {
-			return out.Cell{}
-		}
-		return out.Number(float64(c.To-c.Start) / 1e9)
-	}},
-	{"cpu_seconds", func(c *query.Consumer, _ *query.Ranking) out.Cell { return number(c.CPUTime()) }},
-	{"user_seconds", func(c *query.Consumer, _ *query.Ranking) out.Cell { return number(c.Gains[query.UserTime]) }},
-	{"system_seconds", func(c *query.Consumer, _ *query.Ranking) out.Cell { return number(c.Gains[query.SystemTime]) }},
-	{"memory_peak", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Peak) }},
-	{"memory_mean", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Mean) }},
-	{"read_bytes", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Gains[query.ReadBytes]) }},
-	{"write_bytes", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Gains[query.WrittenBytes]) }},
-	{"energy_joules", func(c *query.Consumer, _ *query.Ranking) out.Cell { return number(c.Gains[query.Energy]) }},
-	{"wakeups", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Wakeups()) }},
-	{"faults", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Gains[query.Faults]) }},
-	{"major_faults", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Gains[query.MajorFaults]) }},
-	{"from", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.At(c.From) }},
-	{"to", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.At(c.To) }},
-}
-
 // topRows begins rows about consumers, for programs.
 func (a *app) topRows(live bool) (out.Writer, error) {
-	columns := []out.Column{{Name: "time"}, {Name: "sample_window_ms"}}
-	for _, f := range topFields {
-		columns = append(columns, out.Column{Name: f.name, Group: "process"})
-	}
-	columns = append(columns, out.Column{Name: "threads"}, out.Column{Name: "platform"})
 	if live {
-		return a.liveRows(columns...)
+		return a.liveRows(answer.PlaceColumns()...)
 	}
-	return a.rows(columns...)
+	return a.rows(answer.PlaceColumns()...)
 }
 
 // consumers writes the rows of a ranking.
 func (a *app) consumers(rows out.Writer, r *query.Ranking) error {
 	for _, c := range r.Consumers {
-		cells := []out.Cell{hostCell(&c.Archive.Host), out.At(r.To), whole(r.SecondsOf(c) * 1000)}
-		for _, f := range topFields {
-			cells = append(cells, f.of(c, r))
-		}
-		if err := rows.Row(append(cells, threadsCell(nil), out.Str(platform(&c.Archive.Host)))); err != nil {
+		cells := answer.PlaceCells(&answer.Place{Consumer: c, Ranking: r})
+		if err := rows.Row(append([]out.Cell{hostCell(&c.Archive.Host)}, cells...)); err != nil {
 			return err
 		}
 	}

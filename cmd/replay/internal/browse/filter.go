@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/store/query"
 )
@@ -185,7 +186,7 @@ func comparison(field, op, value string) (func(*moment.Process) bool, error) {
 		return func(p *moment.Process) bool { return pattern.Match(text(p)) == equal }, nil
 	}
 	c := columnOf(field)
-	if c == nil || c.key == nil {
+	if c == nil || !c.Numeric() {
 		return nil, fmt.Errorf("%s is no field of a process%s", field, query.Suggest(field, fieldNames()))
 	}
 	x, err := parseAmount(c, value)
@@ -193,7 +194,7 @@ func comparison(field, op, value string) (func(*moment.Process) bool, error) {
 		return nil, err
 	}
 	return func(p *moment.Process) bool {
-		v := c.key(p)
+		v := c.Of(p.Process)
 		switch {
 		case math.IsNaN(v):
 			return false // An unknown value satisfies no comparison.
@@ -224,11 +225,7 @@ var textFields = map[string]func(*moment.Process) string{
 
 // fieldNames returns the names of all fields that can be compared.
 func fieldNames() []string {
-	var names []string
-	for _, c := range processColumns {
-		names = append(names, c.name)
-	}
-	return names
+	return answer.OnScreen
 }
 
 // amounts are the units that may follow a number.
@@ -239,8 +236,8 @@ var amounts = map[string]float64{
 // parseAmount parses a value to compare a column with, in the units of the column.
 func parseAmount(c *column, s string) (float64, error) {
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "/s"), "/S")
-	bad := fmt.Errorf("%s: %q is not a value of it (write %s)", c.name, s, c.example)
-	if c.name == "age" {
+	bad := fmt.Errorf("%s: %q is not a value of it (write %s)", c.Key, s, c.Pane.Example)
+	if c.Key == "age" {
 		d, err := when.Duration(s)
 		if err != nil {
 			return 0, bad
@@ -256,14 +253,14 @@ func parseAmount(c *column, s string) (float64, error) {
 		return 0, bad
 	}
 	unit := strings.ToLower(strings.TrimSpace(s[end:]))
-	if c.name == "cpu" {
+	if c.Key == "cpu" {
 		if unit != "%" && unit != "" {
 			return 0, bad
 		}
 		return x / 100, nil
 	}
 	factor, ok := amounts[unit]
-	if !ok || factor != 1 && !c.bytes {
+	if !ok || factor != 1 && !c.Unit.Sizes {
 		return 0, bad
 	}
 	return float64(x * factor), nil

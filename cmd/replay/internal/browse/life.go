@@ -10,6 +10,7 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/chart"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
@@ -167,8 +168,8 @@ type lifeCourse struct {
 var lifeCourses = []lifeCourse{
 	{"cpu", (*query.HistoryRow).CPU, human.Percent, true, metric.NoUnits, true},
 	{"memory", (*query.HistoryRow).Memory, human.Bytes, true, metric.Bytes, false},
-	{"read", func(r *query.HistoryRow) float64 { return r.Rates[query.ReadBytes] }, speed, false, metric.NoUnits, false},
-	{"write", func(r *query.HistoryRow) float64 { return r.Rates[query.WrittenBytes] }, speed, false, metric.NoUnits, false},
+	{"read", func(r *query.HistoryRow) float64 { return r.Rates[query.ReadBytes] }, answer.Speed.Text, false, metric.NoUnits, false},
+	{"write", func(r *query.HistoryRow) float64 { return r.Rates[query.WrittenBytes] }, answer.Speed.Text, false, metric.NoUnits, false},
 	{"power", func(r *query.HistoryRow) float64 { return r.Rates[query.Energy] }, human.Watts, false, metric.NoUnits, false},
 	{"threads", func(r *query.HistoryRow) float64 { return r.Levels[query.Threads] }, human.Figures, false, metric.NoUnits, false},
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/sample/metric"
@@ -193,7 +194,7 @@ func (a *app) coreLines(cores []moment.Core, width int) []line {
 				gap = "  "
 			}
 			l.spans = append(l.spans, span{gap + human.Pad(human.Cut(c.Name, names), names, false) + " ", th.faint},
-				span{share(busy, bar), st}, span{human.Pad(percent(busy), 6, true), st})
+				span{share(busy, bar), st}, span{human.Pad(answer.Share.Text(busy), 6, true), st})
 		}
 		out = append(out, l)
 	}

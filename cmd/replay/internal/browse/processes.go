@@ -29,17 +29,17 @@ func (a *app) drawProcesses(r rect, main bool) {
 	columns := a.columns(r.w)
 	x := heads.x
 	for _, col := range columns {
-		w := col.width
-		if col.name == "name" {
+		w := col.Pane.Width
+		if col.Key == "name" {
 			x += 2 // signs
 			w = heads.x + heads.w - x
 		}
-		title, st := col.title, c.theme.head
-		if col.name == a.sort {
+		title, st := col.Pane.Title, c.theme.head
+		if col.Key == a.sort {
 			st = st.Reverse(true)
 		}
-		c.padded(x, heads.y, w, title, !col.left, st)
-		name := col.name
+		c.padded(x, heads.y, w, title, col.Numeric(), st)
+		name := col.Key
 		a.hit(rect{x, heads.y, w, 1}, func(int, int, bool) { a.sortBy(name) })
 		x += w + 1
 	}
@@ -96,13 +96,13 @@ func (a *app) drawProcess(r rect, row *row, columns []*column, m *moment.Moment)
 	}
 	x := r.x
 	for _, col := range columns {
-		if col.name != "name" {
+		if col.Key != "name" {
 			s := st
-			if col.name == "cpu" && p.CPU() >= 0.9 && !row.ended {
+			if col.Key == "cpu" && p.CPU() >= 0.9 && !row.ended {
 				s = c.theme.alarm
 			}
-			c.padded(x, r.y, col.width, col.text(p), !col.left, s)
-			x += col.width + 1
+			c.padded(x, r.y, col.Pane.Width, col.Text(p.Process), col.Numeric(), s)
+			x += col.Pane.Width + 1
 			continue
 		}
 		sign := "  "
@@ -262,8 +262,8 @@ func (a *app) sortBy(name string) {
 // sortNext sorts by the next shown column.
 func (a *app) sortNext(by int) {
 	columns := a.columns(a.width)
-	i := slices.IndexFunc(columns, func(c *column) bool { return c.name == a.sort })
-	a.sort, a.reverse = columns[(i+by+len(columns))%len(columns)].name, false
+	i := slices.IndexFunc(columns, func(c *column) bool { return c.Key == a.sort })
+	a.sort, a.reverse = columns[(i+by+len(columns))%len(columns)].Key, false
 }
 
 // scroll moves the selection, or what is shown, by that many lines.

@@ -42,7 +42,7 @@ func (g arrangement) arrange(m *moment.Moment) []row {
 		}
 	}
 	by := columnOf(g.sort)
-	slices.SortStableFunc(list, func(x, y row) int { return by.compare(x.p, y.p, g.reverse) })
+	slices.SortStableFunc(list, func(x, y row) int { return compare(by, x.p, y.p, g.reverse) })
 	all := slices.Clone(list)
 	if g.tree {
 		list = g.branches(list)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"math"
 	"strings"
 
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store"
 	"tachograph/store/query"
@@ -67,55 +67,11 @@ func Lookup(name string) *Table {
 	return nil
 }
 
-// processFields are the columns of the processes table: each row is the life of a process in the
+// processColumns are the columns of the processes table: each row is the life of a process in the
 // window, with what it used in it. Their names are those of replay top.
-var processFields = []struct {
-	Column
-	of func(*query.Spent) out.Cell
-}{
-	{Column{"host", out.Text}, func(p *query.Spent) out.Cell { return out.Str(p.Archive.Host.Name) }},
-	{Column{"boot", out.Text}, func(p *query.Spent) out.Cell { return out.Str(p.Archive.BootID) }},
-	{Column{"key", out.Text}, func(p *query.Spent) out.Cell { return out.Str(p.Instance.Key) }},
-	{Column{"pid", out.Int}, func(p *query.Spent) out.Cell { return positive(p.PID) }},
-	{Column{"name", out.Text}, func(p *query.Spent) out.Cell { return word(p.Name) }},
-	{Column{"user", out.Text}, func(p *query.Spent) out.Cell { return word(p.User) }},
-	{Column{"ppid", out.Int}, func(p *query.Spent) out.Cell { return positive(p.PPID) }},
-	{Column{"parent", out.Text}, func(p *query.Spent) out.Cell { return word(p.Instance.Label("parent")) }},
-	{Column{"start", out.Time}, func(p *query.Spent) out.Cell { return out.At(p.Start) }},
-	{Column{"from", out.Time}, func(p *query.Spent) out.Cell { return out.At(p.From) }},
-	{Column{"to", out.Time}, func(p *query.Spent) out.Cell { return out.At(p.To) }},
-	{Column{"end", out.Time}, func(p *query.Spent) out.Cell {
-		switch {
-		case p.Exit != nil:
-			return out.At(p.Exit.At.Wall)
-		case p.Ended:
-			return out.At(p.To)
-		}
-		return out.Cell{}
-	}},
-	{Column{"exit", out.Text}, func(p *query.Spent) out.Cell {
-		if p.Exit == nil {
-			return out.Cell{}
-		}
-		return word(p.Exit.Label("how"))
-	}},
-	{Column{"cpu_seconds", out.Float}, func(p *query.Spent) out.Cell { return number(p.CPUTime()) }},
-	{Column{"user_seconds", out.Float}, func(p *query.Spent) out.Cell { return number(p.Gains[query.UserTime]) }},
-	{Column{"system_seconds", out.Float}, func(p *query.Spent) out.Cell { return number(p.Gains[query.SystemTime]) }},
-	{Column{"memory_peak", out.Int}, func(p *query.Spent) out.Cell { return whole(p.Peak) }},
-	{Column{"memory_mean", out.Int}, func(p *query.Spent) out.Cell { return whole(p.Mean) }},
-	{Column{"read_bytes", out.Int}, func(p *query.Spent) out.Cell { return whole(p.Gains[query.ReadBytes]) }},
-	{Column{"write_bytes", out.Int}, func(p *query.Spent) out.Cell { return whole(p.Gains[query.WrittenBytes]) }},
-	{Column{"energy_joules", out.Float}, func(p *query.Spent) out.Cell { return number(p.Gains[query.Energy]) }},
-	{Column{"wakeups", out.Int}, func(p *query.Spent) out.Cell { return whole(p.Wakeups()) }},
-	{Column{"faults", out.Int}, func(p *query.Spent) out.Cell { return whole(p.Gains[query.Faults]) }},
-	{Column{"major_faults", out.Int}, func(p *query.Spent) out.Cell { return whole(p.Gains[query.MajorFaults]) }},
-	{Column{"switches", out.Int}, func(p *query.Spent) out.Cell { return whole(p.Gains[query.Switches]) }},
-}
-
 var processColumns = func() (list []Column) {
-	for _, f := range processFields {
-		list = append(list, f.Column)
+	for _, f := range answer.Lives {
+		list = append(list, Column{f.Name, f.Kind()})
 	}
 	return list
 }()
@@ -125,13 +81,15 @@ var errEnough = errors.New("enough")
 
 func processes(ctx context.Context, r *Request) iter.Seq2[[]out.Cell, error] {
 	return func(yield func([]out.Cell, error) bool) {
-		row := make([]out.Cell, len(processFields))
+		row := make([]out.Cell, len(answer.Lives))
 		err := query.EachProcess(r.Archive, r.Window, func(p *query.Spent) error {
 			if r.Instance != nil && !r.Instance("process", p.Instance) {
 				return nil
 			}
-			for i := range processFields {
-				row[i] = processFields[i].of(p)
+			for i := range answer.Lives {
+				if row[i] = answer.Lives[i].Cell(p); row[i].Kind != processColumns[i].Kind {
+					row[i] = out.Cell{} // too large for its column, in an archive of unknown origin
+				}
 			}
 			if !yield(row, nil) {
 				return errEnough
@@ -150,7 +108,7 @@ func processes(ctx context.Context, r *Request) iter.Seq2[[]out.Cell, error] {
 func events(ctx context.Context, r *Request) iter.Seq2[[]out.Cell, error] {
 	return func(yield func([]out.Cell, error) bool) {
 		for e := range query.SortedEvents(r.Archive, r.Window) {
-			row := []out.Cell{out.Str(e.Archive.Host.Name), out.Str(e.Archive.BootID), out.At(e.At.Wall), out.Str(string(e.Kind)), out.Str(e.Text), word(e.Indom), word(e.Key),
+			row := []out.Cell{out.Str(e.Archive.Host.Name), out.Str(e.Archive.BootID), out.At(e.At.Wall), out.Str(string(e.Kind)), out.Str(e.Text), answer.Text(e.Indom), answer.Text(e.Key),
 				out.Labels(e.Labels)}
 			if !yield(row, nil) {
 				return
@@ -169,8 +127,8 @@ func metrics(_ context.Context, r *Request) iter.Seq2[[]out.Cell, error] {
 			list = r.Archive.Metrics()
 		}
 		for _, d := range list {
-			row := []out.Cell{out.Str(d.Name), out.Str(d.Type.String()), out.Str(d.Sem.String()), out.Str(d.Units.String()), word(d.Indom), out.Str(d.Class.String()),
-				out.Str(d.PMID.String()), word(d.Source), word(d.Help), word(d.Unsupported)}
+			row := []out.Cell{out.Str(d.Name), out.Str(d.Type.String()), out.Str(d.Sem.String()), out.Str(d.Units.String()), answer.Text(d.Indom), out.Str(d.Class.String()),
+				out.Str(d.PMID.String()), answer.Text(d.Source), answer.Text(d.Help), answer.Text(d.Unsupported)}
 			if !yield(row, nil) {
 				return
 			}
@@ -191,38 +149,6 @@ func archives(_ context.Context, r *Request) iter.Seq2[[]out.Cell, error] {
 
 func archiveRow(a *store.ArchiveInfo) []out.Cell {
 	h := &a.Host
-	return []out.Cell{out.Str(h.Name), out.Str(h.ID), out.Str(a.ID), out.Str(a.BootID), out.At(a.From), out.At(a.To), word(a.TimeZone), word(h.OS), word(h.Release),
-		word(h.Arch), word(h.Model), word(h.Platform), word(a.Recorder), out.Whole(a.Bytes), word(strings.Join(a.Damage, "; "))}
-}
-
-// word returns a text, absent if it is unknown.
-func word(s string) out.Cell {
-	if s == "" {
-		return out.Cell{}
-	}
-	return out.Str(s)
-}
-
-// positive returns a number, absent if it is unknown.
-func positive(n int) out.Cell {
-	if n <= 0 {
-		return out.Cell{}
-	}
-	return out.Whole(int64(n))
-}
-
-func number(x float64) out.Cell {
-	if math.IsNaN(x) {
-		return out.Cell{}
-	}
-	return out.Number(x)
-}
-
-// whole returns a count, absent if it is unknown; in an archive of unknown origin it may be too
-// large for a count.
-func whole(x float64) out.Cell {
-	if !(math.Abs(x) < 1<<63) {
-		return out.Cell{}
-	}
-	return out.Whole(int64(math.Round(x)))
+	return []out.Cell{out.Str(h.Name), out.Str(h.ID), out.Str(a.ID), out.Str(a.BootID), out.At(a.From), out.At(a.To), answer.Text(a.TimeZone), answer.Text(h.OS), answer.Text(h.Release),
+		answer.Text(h.Arch), answer.Text(h.Model), answer.Text(h.Platform), answer.Text(a.Recorder), out.Whole(a.Bytes), answer.Text(strings.Join(a.Damage, "; "))}
 }

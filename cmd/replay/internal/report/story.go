@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/cmd/replay/internal/why"
@@ -81,23 +82,14 @@ func (c *collector) gauges(list []*query.Gauge) {
 func (c *collector) tops() {
 	const most = 8
 	titles := []string{"CPU", "memory", "read", "written"}
-	size := func(x float64) string {
-		if x != x {
-			return "-"
-		}
-		return human.Bytes(x)
-	}
 	for i, r := range c.rankings {
 		if len(r.Consumers) == 0 {
 			continue
 		}
 		t := Top{Title: "Most " + titles[i], Heads: []string{"Name", "CPU", "CPU time", "Memory", "Read", "Written", "Processes"}}
 		for _, one := range r.Consumers[:min(most, len(r.Consumers))] {
-			cpu, time := "-", "-"
-			if x := r.CPU(one); x == x {
-				cpu, time = human.Percent(x), human.Seconds(one.CPUTime())
-			}
-			t.Rows = append(t.Rows, []string{cut(one.Name), cpu, time, size(one.Peak), size(one.Gains[query.ReadBytes]), size(one.Gains[query.WrittenBytes]), strconv.Itoa(one.Count)})
+			place := &answer.Place{Consumer: one, Ranking: r}
+			t.Rows = append(t.Rows, append([]string{cut(one.Name)}, answer.Texts(answer.Places, answer.InSummary, place)...))
 		}
 		c.page.doc.Tops = append(c.page.doc.Tops, t)
 	}
