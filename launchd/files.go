@@ -34,21 +34,21 @@ type Dir struct {
 	Shared bool
 }
 
-// place says below which root the paths of the system are, and whether files there can be given
+// fileRoot says below which root the paths of the system are, and whether files there can be given
 // to root.
-type place struct {
+type fileRoot struct {
 	root  string
 	own   bool
 	stage bool
 	asker int // the user who became root
 }
 
-func (p place) at(path string) string { return filepath.Join(p.root, path) }
+func (p fileRoot) at(path string) string { return filepath.Join(p.root, path) }
 
 // safe checks that only trusted users can replace what is, or will be, at path: only root for
 // the system's own files; for those below a root for packages, also the user who became root to
 // make the packages. A link below that root would lead out of it.
-func (p place) safe(path string) error {
+func (p fileRoot) safe(path string) error {
 	full := p.at(path)
 	if p.stage {
 		if err := p.noLinks(path); err != nil {
@@ -67,7 +67,7 @@ func (p place) safe(path string) error {
 }
 
 // noLinks checks that no link is between the root for packages and path.
-func (p place) noLinks(path string) error {
+func (p fileRoot) noLinks(path string) error {
 	at := p.root
 	for name := range strings.SplitSeq(strings.Trim(filepath.Clean(path), "/"), "/") {
 		at = filepath.Join(at, name)
@@ -86,7 +86,7 @@ func (p place) noLinks(path string) error {
 }
 
 // mkdir makes d and the missing directories above it.
-func (p place) mkdir(d Dir) error {
+func (p fileRoot) mkdir(d Dir) error {
 	path := p.at(d.Path)
 	if err := p.safe(d.Path); err != nil && (d.Shared || !p.mendable(d.Path)) {
 		return err
@@ -113,14 +113,14 @@ func (p place) mkdir(d Dir) error {
 
 // mendable reports whether path itself is ours to correct: all above it is safe and it is no
 // link.
-func (p place) mendable(path string) bool {
+func (p fileRoot) mendable(path string) bool {
 	info, err := os.Lstat(p.at(path))
 	return err == nil && info.Mode()&fs.ModeSymlink == 0 && p.safe(filepath.Dir(path)) == nil
 }
 
 // write puts f in place as a whole: a program started meanwhile is the old file or the new one.
 // It reports whether anything changed.
-func (p place) write(f File) (changed bool, err error) {
+func (p fileRoot) write(f File) (changed bool, err error) {
 	path := p.at(f.Path)
 	if err := p.safe(filepath.Dir(f.Path)); err != nil {
 		return false, err
@@ -174,7 +174,7 @@ func sameContent(path string, content []byte) bool {
 }
 
 // give makes root the owner, and the named group (root's own if empty) the group.
-func (p place) give(path, group string) error {
+func (p fileRoot) give(path, group string) error {
 	if !p.own {
 		return nil
 	}

@@ -45,8 +45,8 @@ type Installer struct {
 	Recording func(since time.Time) error
 }
 
-func (in *Installer) place() place {
-	return place{root: in.Root, own: in.EUID == 0, stage: in.Stage, asker: in.Asker}
+func (in *Installer) place() fileRoot {
+	return fileRoot{root: in.Root, own: in.EUID == 0, stage: in.Stage, asker: in.Asker}
 }
 
 // dirs returns the directories of an installation.
@@ -173,7 +173,7 @@ func (in *Installer) Install() error {
 // settle makes the machine's manager load a service beside the recorder's, or removes it. A
 // service that was installed before continues with the current program. The progress of a push
 // stays, so that the push continues there when it is installed again.
-func (in *Installer) settle(p place, k Kind, away bool) error {
+func (in *Installer) settle(p fileRoot, k Kind, away bool) error {
 	job := in.Manager.Job(in.Layout, k)
 	file, _ := in.Layout.job(k)
 	switch {
@@ -188,7 +188,7 @@ func (in *Installer) settle(p place, k Kind, away bool) error {
 	return nil
 }
 
-func (in *Installer) tell(p place, f File, changed bool) {
+func (in *Installer) tell(p fileRoot, f File, changed bool) {
 	switch {
 	case changed:
 		in.Say("wrote %s", p.at(f.Path))
@@ -201,7 +201,7 @@ func (in *Installer) tell(p place, f File, changed bool) {
 
 // link makes the binaries known to shells, on systems that have no list of directories for
 // that.
-func (in *Installer) link(p place) error {
+func (in *Installer) link(p fileRoot) error {
 	if in.Layout.Links == "" {
 		return nil
 	}
@@ -370,7 +370,7 @@ func (in *Installer) Uninstall(purge bool) error {
 }
 
 // remove removes files, and reports those that existed.
-func (in *Installer) remove(p place, paths ...string) (errs []error) {
+func (in *Installer) remove(p fileRoot, paths ...string) (errs []error) {
 	for _, path := range paths {
 		if err := p.safe(filepath.Dir(path)); err != nil {
 			errs = append(errs, fmt.Errorf("%s is not removed: %w", p.at(path), err))
@@ -388,7 +388,7 @@ func (in *Installer) remove(p place, paths ...string) (errs []error) {
 }
 
 // purgeArchives removes the archives and their directory. It follows no links.
-func (in *Installer) purgeArchives(p place) error {
+func (in *Installer) purgeArchives(p fileRoot) error {
 	path := p.at(in.Layout.Archives)
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -411,7 +411,7 @@ func (in *Installer) purgeArchives(p place) error {
 }
 
 // removeLogs removes the log and the old logs that newsyslog kept.
-func (in *Installer) removeLogs(p place, errs *[]error) {
+func (in *Installer) removeLogs(p fileRoot, errs *[]error) {
 	logs, _ := filepath.Glob(p.at(in.Layout.Log) + "*")
 	for _, path := range logs {
 		if err := os.Remove(path); err != nil {
@@ -422,7 +422,7 @@ func (in *Installer) removeLogs(p place, errs *[]error) {
 }
 
 // removeEmpty removes those of our directories that are empty.
-func (in *Installer) removeEmpty(p place, dirs ...string) {
+func (in *Installer) removeEmpty(p fileRoot, dirs ...string) {
 	for _, d := range dirs {
 		if d == "/Library" || d == "/usr/local/lib" || d == "/etc" || strings.HasPrefix(d, "/usr/local/share") {
 			continue

@@ -159,7 +159,7 @@ func (in *Installer) pushDirs() []Dir {
 
 // purgePush removes the push's progress. It follows no links; the one exception is the
 // directory in which systemd keeps the files of users that exist only for a while.
-func (in *Installer) purgePush(p place) error {
+func (in *Installer) purgePush(p fileRoot) error {
 	dirs := []string{in.Layout.PushState, filepath.Join(filepath.Dir(in.Layout.PushState), "private", filepath.Base(in.Layout.PushState))}
 	if in.Layout.PushLog != "" {
 		dirs = dirs[:1]

@@ -45,15 +45,15 @@ type Options struct {
 type Reader struct {
 	opt     Options
 	sources []*source
-	places  atomic.Pointer[map[*metric.Desc]place]
+	places  atomic.Pointer[map[*metric.Desc]location]
 	budget  budget
 	placing sync.Mutex
 	stop    chan struct{}
 	closing sync.Once
 }
 
-// place says where a metric is read.
-type place struct {
+// location says where a metric is read.
+type location struct {
 	source     *source
 	full       *metric.Group
 	group, col int
@@ -86,11 +86,11 @@ func New(sources []sample.Source, opt Options) *Reader {
 func (r *Reader) place() {
 	r.placing.Lock()
 	defer r.placing.Unlock()
-	places := make(map[*metric.Desc]place)
+	places := make(map[*metric.Desc]location)
 	for _, s := range r.sources {
 		for g, group := range s.known() {
 			for col, d := range group.Metrics {
-				places[d] = place{s, group, g, col}
+				places[d] = location{s, group, g, col}
 			}
 		}
 	}

@@ -36,7 +36,7 @@ type groupRequest struct {
 	found []*reading
 }
 
-func (q *request) add(p place, d *metric.Desc) {
+func (q *request) add(p location, d *metric.Desc) {
 	var g *groupRequest
 	for i := range q.groups {
 		if q.groups[i].group == p.group {
@@ -102,8 +102,8 @@ type reading struct {
 
 func (r *reading) has(col int) bool { return r.choice.Column(col) >= 0 }
 
-// part is some columns of a reading.
-type part struct {
+// subset is some columns of a reading.
+type subset struct {
 	*reading
 	cols set
 }
@@ -157,17 +157,17 @@ func (q *request) collect(out *Reading) {
 			}
 			continue
 		}
-		var parts []part
+		var parts []subset
 		for k, col := range g.cols {
 			r := g.found[k]
 			if r == nil {
 				out.Missing[g.full.Metrics[col]] = why
 				continue
 			}
-			n := slices.IndexFunc(parts, func(p part) bool { return p.reading == r })
+			n := slices.IndexFunc(parts, func(p subset) bool { return p.reading == r })
 			if n < 0 {
 				n = len(parts)
-				parts = append(parts, part{r, newSet(len(g.full.Metrics))})
+				parts = append(parts, subset{r, newSet(len(g.full.Metrics))})
 			}
 			parts[n].cols.add(col)
 		}

@@ -245,7 +245,7 @@ func (s *source) choice(group int, cols set) *sample.Choice {
 
 // only returns a part of a reading: the block itself if the request takes all the block's
 // columns from it, else a block of those columns. The caller holds mu.
-func (s *source) only(g *groupRequest, p part) *metric.Block {
+func (s *source) only(g *groupRequest, p subset) *metric.Block {
 	r, cols := p.reading, p.cols
 	whole := true
 	for _, col := range g.cols {

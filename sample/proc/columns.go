@@ -16,8 +16,8 @@ type column[R any] struct {
 	value   func(r *R) (uint64, metric.Reason)
 }
 
-// part is a set of columns that one call or one file supplies.
-type part[R any] struct {
+// supply is a set of columns that one call or one file supplies.
+type supply[R any] struct {
 	// load reads it; a reason other than Present applies to all its columns.
 	load    func(r *R) metric.Reason
 	columns []column[R]
@@ -30,7 +30,7 @@ type part[R any] struct {
 }
 
 // number lays the parts' columns end to end and returns their names in order.
-func number[R any](parts []part[R]) []string {
+func number[R any](parts []supply[R]) []string {
 	var names []string
 	for i := range parts {
 		parts[i].first = len(names)
@@ -47,7 +47,7 @@ func columnNames[R any](columns []column[R]) (names []string) {
 }
 
 // want finds out which columns of the part the frames ask for.
-func (pt *part[R]) want(frames []*sample.Frame) {
+func (pt *supply[R]) want(frames []*sample.Frame) {
 	pt.wanted = false
 	for len(pt.chosen) < len(frames) {
 		pt.chosen = append(pt.chosen, nil)
@@ -64,7 +64,7 @@ func (pt *part[R]) want(frames []*sample.Frame) {
 }
 
 // fill loads the part for r and sets its columns in the last row of each frame.
-func (pt *part[R]) fill(r *R, frames []*sample.Frame) {
+func (pt *supply[R]) fill(r *R, frames []*sample.Frame) {
 	why := pt.load(r)
 	for n, f := range frames {
 		row := len(f.Block().Rows) - 1
@@ -100,7 +100,7 @@ func (c *column[R]) fill(r *R, f *sample.Frame, row, col int) metric.Reason {
 
 // fillLasting sets the columns of the part that never change, or have not changed by the end of
 // the process: its identity, not what it used.
-func (pt *part[R]) fillLasting(r *R, f *sample.Frame, row int) {
+func (pt *supply[R]) fillLasting(r *R, f *sample.Frame, row int) {
 	for i := range pt.columns {
 		if col := pt.first + i; pt.lasting != nil && pt.lasting(r, f.Full().Metrics[col]) {
 			pt.columns[i].fill(r, f, row, col)

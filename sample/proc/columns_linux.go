@@ -23,8 +23,8 @@ func (r *reading) stat() *procfs.Stat { return &r.p.platform.stat }
 
 const tickMillis = 1000 / ticksPerSecond
 
-func (k *linuxKernel) allParts() []part[reading] {
-	return []part[reading]{
+func (k *linuxKernel) allParts() []supply[reading] {
+	return []supply[reading]{
 		{load: func(*reading) metric.Reason { return metric.Present }, columns: statColumns, lasting: (*reading).lastingStat},
 		{load: (*reading).loadSwitches, columns: switchColumns}, // before status, which is read again
 		{load: (*reading).loadStatus, columns: statusColumns, lasting: (*reading).lastingStatus},

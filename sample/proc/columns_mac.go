@@ -91,12 +91,12 @@ func columnsOf[R any](t *rows.Table, a *answered, bytes func(r *R) []byte) []col
 
 // macParts are the columns of macOS, the expensive ones last. Where the kernel answers with a
 // struct, the catalog entry of a metric names the member.
-func (m *macKernel) macParts() []part[macReading] {
+func (m *macKernel) macParts() []supply[macReading] {
 	list, record := m.answers(indom, "sysctl kern.proc.all ")
 	info, task := m.answers(indom, "proc_pidinfo PROC_PIDTASKALLINFO ")
 	rusage, usage := m.answers(indom, "proc_pid_rusage ")
 	m.usage = usage
-	return []part[macReading]{
+	return []supply[macReading]{
 		{load: func(*macReading) metric.Reason { return metric.Present },
 			columns: append(columnsOf(list, record, func(r *macReading) []byte { return r.rec() }), macListColumns...),
 			lasting: func(_ *macReading, d *metric.Desc) bool { return lasting(d) }},

@@ -28,7 +28,7 @@ type fakeKernel struct {
 	fromList bool
 	people   []*person
 	fails    error
-	columns  []part[process[*person]]
+	columns  []supply[process[*person]]
 	loads    map[string]int
 	met      int
 	order    []int32 // who was met
@@ -38,7 +38,7 @@ type fakeKernel struct {
 	lives    map[uint64]uint64
 }
 
-func (k *fakeKernel) parts() []part[process[*person]] { return k.columns }
+func (k *fakeKernel) parts() []supply[process[*person]] { return k.columns }
 
 func (k *fakeKernel) reading(p *process[*person]) *process[*person] { return p }
 func (k *fakeKernel) prepare(f purpose)                             { k.purpose = f }
@@ -134,7 +134,7 @@ func shapes(t *testing.T, people int, test func(t *testing.T, k *fakeKernel, r *
 				k.people = append(k.people, &person{pid: int32(i + 1), start: uint64(i + 1), cpu: uint64(10 * i)})
 			}
 			slices.Reverse(k.people)
-			k.columns = []part[process[*person]]{
+			k.columns = []supply[process[*person]]{
 				{load: k.load("list"), columns: []column[process[*person]]{
 					{name: "proc.psinfo.pid", number: func(p *process[*person]) uint64 { return uint64(p.pid) }},
 					{name: "proc.psinfo.cmd", text: func(p *process[*person]) string { return p.name }},

@@ -87,7 +87,7 @@ func startCont(ticks uint64) int64 { return int64(ticks) * (1e9 / ticksPerSecond
 // linuxKernel reads /proc and takes in the exits that the watcher hears of.
 type linuxKernel struct {
 	*census[linuxProcess]
-	columns   []part[reading]
+	columns   []supply[reading]
 	now       reading
 	dir       *procDir
 	stillness stillness
@@ -155,7 +155,7 @@ func openKernel(opt Options) (*linuxKernel, error) {
 	return k, nil
 }
 
-func (k *linuxKernel) parts() []part[reading] { return k.columns }
+func (k *linuxKernel) parts() []supply[reading] { return k.columns }
 
 func (k *linuxKernel) reading(p *process[linuxProcess]) *reading {
 	k.now.p, k.now.schedRead, k.now.statusRead = p, false, false

@@ -79,7 +79,7 @@ type macProcess struct {
 // macKernel builds the process table from the answers of Darwin's kernel.
 type macKernel struct {
 	*census[macProcess]
-	columns []part[macReading]
+	columns []supply[macReading]
 	now     macReading
 	calls   macCalls
 	watch   macWatch // nil where there is none
@@ -126,7 +126,7 @@ func macSources(m *macKernel) (*processes[macProcess, macReading], *threads[macP
 	return s, newThreads(catalog.Darwin, s, m, m.threadColumns())
 }
 
-func (m *macKernel) parts() []part[macReading] { return m.columns }
+func (m *macKernel) parts() []supply[macReading] { return m.columns }
 
 func (m *macKernel) reading(p *process[macProcess]) *macReading {
 	m.now.p = p

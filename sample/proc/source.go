@@ -10,7 +10,7 @@ import (
 type processes[P, R any] struct {
 	*census[P]
 	k      kernel[P, R]
-	parts  []part[R]
+	parts  []supply[R]
 	groups []*metric.Group
 	column map[string]int
 	// The frames of the current reading, by group, and the processes of their rows.

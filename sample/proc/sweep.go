@@ -14,7 +14,7 @@ import (
 // Everything else about a sweep is the same on every platform.
 type kernel[P, R any] interface {
 	// parts returns the platform's columns, by the call or file that supplies them.
-	parts() []part[R]
+	parts() []supply[R]
 	// reading returns p as columns see it, valid until the next call.
 	reading(p *process[P]) *R
 	// prepare says, before a sweep, what it is for besides the wanted parts.

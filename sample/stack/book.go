@@ -16,7 +16,7 @@ type Book struct {
 	number  uint64 // of the last instance
 	samples uint64 // added so far
 	images  map[Image]*entry
-	frames  map[place]*entry
+	frames  map[frameKey]*entry
 	stacks  map[path]*entry
 	rows    [numGroups][]*entry // of the current tick
 	ticks   uint64
@@ -34,8 +34,8 @@ type entry struct {
 	running uint64
 }
 
-// place identifies a frame in the tree of calls.
-type place struct {
+// frameKey identifies a frame in the tree of calls.
+type frameKey struct {
 	caller, image *entry
 	offset        uint64
 	name          string
@@ -67,7 +67,7 @@ func NewBook(at metric.Stamp) *Book {
 }
 
 func (b *Book) begin() {
-	b.images, b.frames, b.stacks = make(map[Image]*entry), make(map[place]*entry), make(map[path]*entry)
+	b.images, b.frames, b.stacks = make(map[Image]*entry), make(map[frameKey]*entry), make(map[path]*entry)
 }
 
 // Add counts s in the current tick.
@@ -104,7 +104,7 @@ func (b *Book) count(group int, e *entry, count uint64) {
 }
 
 func (b *Book) frame(f *Frame, caller *entry) *entry {
-	at := place{caller: caller, image: b.image(f.Image), offset: f.Offset(), name: f.Name, kernel: f.Kernel}
+	at := frameKey{caller: caller, image: b.image(f.Image), offset: f.Offset(), name: f.Name, kernel: f.Kernel}
 	e := b.frames[at]
 	if e != nil {
 		return e

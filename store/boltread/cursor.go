@@ -18,7 +18,7 @@ type Cursor struct {
 	hurt  *Damage
 
 	listed bool // from here on, list and pos apply instead of stack
-	list   []place
+	list   []element
 	pos    int
 }
 
@@ -301,11 +301,11 @@ func (c *Cursor) ahead() bool {
 }
 
 // after returns the first position whose key is greater than key.
-func after(list []place, key []byte) int {
+func after(list []element, key []byte) int {
 	return sort.Search(len(list), func(i int) bool { return bytes.Compare(list[i].key(), key) > 0 })
 }
 
 // notBefore returns the first position whose key is not less than key.
-func notBefore(list []place, key []byte) int {
+func notBefore(list []element, key []byte) int {
 	return sort.Search(len(list), func(i int) bool { return bytes.Compare(list[i].key(), key) >= 0 })
 }

@@ -29,7 +29,7 @@ type Snapshot struct {
 	cache  map[uint64]*page
 	cached int64
 	// walked holds the keys of buckets whose tree cannot be trusted.
-	walked map[uint64][]place
+	walked map[uint64][]element
 	// visited, if set, collects the pages that cursors went into, for Salvage.
 	visited map[uint64]bool
 }

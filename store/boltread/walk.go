@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// place is an element of a leaf.
-type place struct {
+// element is one element of a leaf page.
+type element struct {
 	p *page
 	i int
 }
 
-func (a place) key() []byte { return a.p.elems[a.i].key }
+func (a element) key() []byte { return a.p.elems[a.i].key }
 
 // walk lists all elements of b that can be found, in the order of their keys. It does not trust
 // the keys of branches, and enters no page twice.
-func (b *Bucket) walk() []place {
+func (b *Bucket) walk() []element {
 	if b.inline == nil {
 		b.s.mu.Lock()
 		list, ok := b.s.walked[b.root]
@@ -24,13 +24,13 @@ func (b *Bucket) walk() []place {
 			return list
 		}
 	}
-	var list []place
+	var list []element
 	seen := make(map[uint64]bool)
 	var visit func(p *page, depth int)
 	visit = func(p *page, depth int) {
 		for i := range p.elems {
 			if p.leaf {
-				list = append(list, place{p, i})
+				list = append(list, element{p, i})
 				continue
 			}
 			e := &p.elems[i]
@@ -64,10 +64,10 @@ func (b *Bucket) walk() []place {
 		seen[b.root] = true
 		visit(p, 1)
 	}
-	slices.SortStableFunc(list, func(x, y place) int { return bytes.Compare(x.key(), y.key()) })
+	slices.SortStableFunc(list, func(x, y element) int { return bytes.Compare(x.key(), y.key()) })
 	// If two elements have one key, at least one is damaged. Callers expect keys to be unique
 	// and check what they get.
-	list = slices.CompactFunc(list, func(x, y place) bool {
+	list = slices.CompactFunc(list, func(x, y element) bool {
 		same := bytes.Equal(x.key(), y.key())
 		if same {
 			b.s.damage.add(pageDamage(y.p.id, y.p.base, "key %s stands twice in one bucket", quote(y.key())))
@@ -77,7 +77,7 @@ func (b *Bucket) walk() []place {
 	if b.inline == nil {
 		b.s.mu.Lock()
 		if b.s.walked == nil {
-			b.s.walked = make(map[uint64][]place)
+			b.s.walked = make(map[uint64][]element)
 		}
 		b.s.walked[b.root] = list
 		b.s.mu.Unlock()

@@ -193,8 +193,8 @@ func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64,
 		}
 		n := len(w.parts)
 		w.parts = col.encode(w.parts, lives, act, codes,
-			func(i int) *guide { return refs.guide(t, place{number, c, i}) },
-			func(i int) bool { return refs.roots[place{number, c, i}] || g.calmsDown(col, i) })
+			func(i int) *guide { return refs.guide(t, seriesAt{number, c, i}) },
+			func(i int) bool { return refs.roots[seriesAt{number, c, i}] || g.calmsDown(col, i) })
 		w.uvarint(uint64(len(w.parts) - n))
 		if pack += len(w.parts) - n; pack >= packSize {
 			w.checksum()

@@ -59,7 +59,7 @@ func unchecked(data []byte) *Chunk {
 	if c.parse(data[from:all-4], int64(all)) != nil {
 		return nil
 	}
-	parts := []*part{&c.timesAt, &c.wordsAt, &c.sketchesAt}
+	parts := []*section{&c.timesAt, &c.wordsAt, &c.sketchesAt}
 	for _, g := range c.Groups {
 		parts = append(parts, &g.blocksAt, &g.livesAt, &g.indexAt, &g.namesAt, &g.activeAt, &g.sumsAt)
 		for i := range g.packs {

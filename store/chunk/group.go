@@ -17,8 +17,8 @@ type Group struct {
 
 	chunk                                                 *Chunk
 	number                                                int
-	blocksAt, livesAt, indexAt, namesAt, activeAt, sumsAt part
-	packs                                                 []part
+	blocksAt, livesAt, indexAt, namesAt, activeAt, sumsAt section
+	packs                                                 []section
 
 	at       []blockAt
 	present  *groupTable // set for a group that has not been encoded
@@ -37,7 +37,7 @@ type Column struct {
 	pack, from, to int
 }
 
-func (g *Group) read(p part, what string) ([]byte, error) {
+func (g *Group) read(p section, what string) ([]byte, error) {
 	return g.chunk.read(p, what+" of group "+g.Name)
 }
 
@@ -133,7 +133,7 @@ func (g *Group) SeriesUntil(c int, rows []int, until uint32, fn func(i int, s *S
 	if g.present != nil {
 		return g.present.each(c, rows, fn)
 	}
-	if s := g.chunk.found[place{g.number, c, 0}]; s != nil && g.Size == 1 && s.until >= until {
+	if s := g.chunk.found[seriesAt{g.number, c, 0}]; s != nil && g.Size == 1 && s.until >= until {
 		if rows != nil && len(rows) == 0 {
 			return nil
 		}
@@ -193,7 +193,7 @@ func (c *Chunk) others(depth int) other {
 // other decodes the series that a reference names. The series must be there at every tick and
 // be the first of its segment, so that no other series are decoded for it.
 func (c *Chunk) other(f *reference, depth int, until uint32) (*Series, error) {
-	if s := c.found[f.place]; s != nil && s.until >= until {
+	if s := c.found[f.seriesAt]; s != nil && s.until >= until {
 		return &s.Series, nil
 	}
 	if f.group >= len(c.Groups) || f.col >= len(c.Groups[f.group].Columns) || f.inst >= c.Groups[f.group].Size {
@@ -217,9 +217,9 @@ func (c *Chunk) other(f *reference, depth int, until uint32) (*Series, error) {
 		return nil, err
 	}
 	if c.found == nil || len(c.found) > keepOthers {
-		c.found = make(map[place]*foundSeries)
+		c.found = make(map[seriesAt]*foundSeries)
 	}
-	c.found[f.place] = found
+	c.found[f.seriesAt] = found
 	return &found.Series, nil
 }
 

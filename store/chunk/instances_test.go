@@ -85,10 +85,10 @@ func openedGroup(index, names, lives []byte, n, blocks int) *Group {
 	g := &Group{Name: "g", Blocks: blocks, Size: n, chunk: &Chunk{codec: codecs[Version], in: strings.NewReader(string(all)), size: int64(len(all))}}
 	at := int64(0)
 	for _, p := range []struct {
-		part *part
+		part *section
 		b    []byte
 	}{{&g.indexAt, index}, {&g.namesAt, names}, {&g.livesAt, lives}} {
-		*p.part = part{at: at, len: len(p.b), sum: Checksum(p.b)}
+		*p.part = section{at: at, len: len(p.b), sum: Checksum(p.b)}
 		at += int64(len(p.b))
 	}
 	return g

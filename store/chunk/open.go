@@ -27,19 +27,19 @@ type Chunk struct {
 	reasons []metric.Reason
 	words   []string
 	nwords  int
-	found   map[place]*foundSeries // the targets of references
-	timesAt part
-	wordsAt part
+	found   map[seriesAt]*foundSeries // the targets of references
+	timesAt section
+	wordsAt section
 
-	sketchesAt    part
+	sketchesAt    section
 	sketches      sketches
 	wrongSketches error
 
 	mended []string // parts in which Mend has flipped a bit
 }
 
-// part is the place of a part and its checksum.
-type part struct {
+// section says where a section of a chunk is, and its checksum.
+type section struct {
 	at  int64
 	len int
 	sum uint32
@@ -93,8 +93,8 @@ type directory struct {
 	instances int
 }
 
-func (d *directory) part() part {
-	p := part{at: d.at, len: d.Count(int(min(d.size-d.at, 1<<31-1)))}
+func (d *directory) part() section {
+	p := section{at: d.at, len: d.Count(int(min(d.size-d.at, 1<<31-1)))}
 	p.sum = d.Uint32()
 	d.at += int64(p.len)
 	return p
@@ -149,7 +149,7 @@ func (c *Chunk) parseGroup(d *directory) *Group {
 		g.Columns[i].pack = len(g.packs)
 		bytes += n
 		if bytes >= packSize || bytes > 0 && i == ncols-1 {
-			g.packs = append(g.packs, part{d.at, bytes, d.Uint32()})
+			g.packs = append(g.packs, section{d.at, bytes, d.Uint32()})
 			d.at += int64(bytes)
 			bytes = 0
 		}
@@ -163,7 +163,7 @@ func (c *Chunk) parseGroup(d *directory) *Group {
 var errChecksum = errors.New("the checksum is wrong: it is damaged")
 
 // read returns the bytes of a part after checking them.
-func (c *Chunk) read(p part, what string) ([]byte, error) {
+func (c *Chunk) read(p section, what string) ([]byte, error) {
 	if p.len == 0 {
 		if p.sum != 0 {
 			return nil, fmt.Errorf("%s: %w", what, errChecksum)

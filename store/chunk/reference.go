@@ -17,20 +17,20 @@ const (
 	maxReferences = 3 // the longest chain of series behind a series
 )
 
-// A place is the location of a series in a chunk.
-type place struct{ group, col, inst int }
+// A seriesAt is the location of a series in a chunk.
+type seriesAt struct{ group, col, inst int }
 
 // references say which series are predicted from which others, and which series others are
 // predicted from.
 type references struct {
-	of    map[place]*reference
-	roots map[place]bool
+	of    map[seriesAt]*reference
+	roots map[seriesAt]bool
 }
 
 // A reference names the series that another one is predicted from, by its place, and the
 // factor, in units of 2^-16.
 type reference struct {
-	place
+	seriesAt
 	factor int64
 }
 
@@ -102,7 +102,7 @@ const (
 
 // candidate is a series that takes part.
 type candidate struct {
-	place
+	seriesAt
 	at     []uint32
 	vals   []uint64
 	cost   int       // roughly in bits, when predicted from itself; raised for series that come first
@@ -124,7 +124,7 @@ func (t *table) references() *references {
 	for _, c := range cs {
 		c.sampleAt(ticks)
 	}
-	refs := &references{of: make(map[place]*reference), roots: make(map[place]bool)}
+	refs := &references{of: make(map[seriesAt]*reference), roots: make(map[seriesAt]bool)}
 	for i, c := range cs {
 		best, most := (*candidate)(nil), 0.0
 		own := c.sampleCost(nil, 0, math.Inf(1))
@@ -152,8 +152,8 @@ func (t *table) references() *references {
 		}
 		if best != nil && most > own/16 {
 			if ref := c.refer(best, own, most); ref != nil {
-				refs.of[c.place] = ref
-				refs.roots[best.place] = true
+				refs.of[c.seriesAt] = ref
+				refs.roots[best.seriesAt] = true
 				c.depth = best.depth + 1
 			}
 		}
@@ -191,7 +191,7 @@ func (t *table) candidates() []*candidate {
 				if g.metrics[ci].typ.Float() || col.off[i+1]-col.off[i] < guidedChanges || col.missOf(i) != nil {
 					continue
 				}
-				c := &candidate{place: place{gi, ci, i}, at: col.at[col.off[i]:col.off[i+1]], vals: col.bits[col.off[i]:col.off[i+1]]}
+				c := &candidate{seriesAt: seriesAt{gi, ci, i}, at: col.at[col.off[i]:col.off[i+1]], vals: col.bits[col.off[i]:col.off[i+1]]}
 				_, c.cost = chooseMethod(c.vals)
 				if c.alone = g.indom == metric.NoIndom; c.alone {
 					c.cost *= aloneFirst
@@ -267,7 +267,7 @@ func (c *candidate) refer(r *candidate, own, gain float64) *reference {
 	if f == 0 || math.Abs(f) > maxFactor {
 		return nil
 	}
-	ref := &reference{r.place, int64(f)}
+	ref := &reference{r.seriesAt, int64(f)}
 	if gain < own/clearGain && c.size(ref, r) >= c.size(nil, r) {
 		return nil
 	}
@@ -312,7 +312,7 @@ func (c *candidate) guide(ref *reference, r *candidate) *guide {
 }
 
 // guide returns the guide of the series at p, nil if there is none.
-func (r *references) guide(t *table, p place) *guide {
+func (r *references) guide(t *table, p seriesAt) *guide {
 	ref := r.of[p]
 	if ref == nil {
 		return nil

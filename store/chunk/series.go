@@ -164,7 +164,7 @@ func (e *encoder) reference(f *reference) {
 }
 
 func (d *decoder) reference() reference {
-	f := reference{place: place{int(d.plain(12)), int(d.plain(16)), int(d.plain(8))}}
+	f := reference{seriesAt: seriesAt{int(d.plain(12)), int(d.plain(16)), int(d.plain(8))}}
 	z := uint64(0)
 	for range 3 {
 		z = z<<16 | d.plain(16)

@@ -36,7 +36,7 @@ func fromThousandths(t metric.Type, k int64) uint64 {
 }
 
 // float codes the new value v of a cell of floats, at a place.
-func (s *state) float(m *column, k *motion, at place, v uint64, beside uint8) uint64 {
+func (s *state) float(m *column, k *motion, at cellAt, v uint64, beside uint8) uint64 {
 	c, t := &s.coder, m.typ
 	var d int64
 	val := at.row.vals[at.col]

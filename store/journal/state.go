@@ -41,7 +41,7 @@ const (
 // motion is how a cell, which is one metric of one instance, has changed so far.
 type motion struct {
 	delta int64  // last change
-	twin  place  // a cell that has changed in proportion in the same tick
+	twin  cellAt // a cell that has changed in proportion in the same tick
 	own   prob   // that it changes
 	again prob   // that it changes by the same amount as before
 	like  prob   // that it changes like its twin
@@ -54,14 +54,14 @@ type motion struct {
 // still is the motion of a cell that has not changed.
 var still = motion{own: freshProb, again: freshProb, like: freshProb}
 
-// A place identifies a cell by its row and column. The zero place is no cell.
-type place struct {
+// A cellAt identifies a cell by its row and column. The zero cellAt is no cell.
+type cellAt struct {
 	row *row
 	col uint16
 }
 
 // motion returns how the cell at p has changed; nil if it has not.
-func (p place) motion() *motion {
+func (p cellAt) motion() *motion {
 	if p.row == nil || p.row.moves == nil {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (r *row) stir() []motion {
 			r.moves[i] = still
 		}
 		for _, t := range r.first {
-			r.moves[t.of].twin, r.moves[t.of].ratio = place{t.row, t.col}, t.ratio
+			r.moves[t.of].twin, r.moves[t.of].ratio = cellAt{t.row, t.col}, t.ratio
 		}
 		r.first = nil
 	}

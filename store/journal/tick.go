@@ -252,7 +252,7 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 			if fresh {
 				*k = still
 			}
-			s.change(m, k, place{r, uint16(j)}, col, i, beside)
+			s.change(m, k, cellAt{r, uint16(j)}, col, i, beside)
 			beside = k.class
 			if fresh {
 				m.birth = r.vals[j]
@@ -271,7 +271,7 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 }
 
 // change codes the new value of the cell at a place.
-func (s *state) change(m *column, k *motion, at place, col *metric.Column, i int, beside uint8) {
+func (s *state) change(m *column, k *motion, at cellAt, col *metric.Column, i int, beside uint8) {
 	c := &s.coder
 	why := metric.Present
 	if !c.dec && len(col.Miss) != 0 {
@@ -312,7 +312,7 @@ func (s *state) change(m *column, k *motion, at place, col *metric.Column, i int
 
 // delta codes d, the difference, not 0, between the new value of the cell at a place and its
 // last one.
-func (s *state) delta(m *column, k *motion, at place, d int64, beside uint8) int64 {
+func (s *state) delta(m *column, k *motion, at cellAt, d int64, beside uint8) int64 {
 	c := &s.coder
 	if twin := k.twin.motion(); twin != nil && twin.tick == s.ticks && twin.delta != 0 {
 		if like := scaled(twin.delta, k.ratio); like != 0 {

@@ -43,7 +43,7 @@ func scaled(delta int64, ratio int8) int64 {
 type move struct {
 	tick  uint32
 	delta int64
-	cell  place
+	cell  cellAt
 }
 
 const (
@@ -58,7 +58,7 @@ func (s *state) slot(delta int64) *move {
 
 // made notes that the cell at a place changed by k.delta, and looks for a twin unless a twin
 // predicted the change.
-func (s *state) made(k *motion, at place, foretold bool) {
+func (s *state) made(k *motion, at cellAt, foretold bool) {
 	k.tick = s.ticks
 	d := k.delta
 	if d < smallMove && d > -smallMove {

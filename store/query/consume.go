@@ -34,9 +34,9 @@ type topper struct {
 	total  float64
 	fields *fieldMap
 
-	digested bool           // totals of crowds may be used
-	exact    map[place]bool // except these,
-	bounded  []bounded      // and those used so far, if single processes are ranked
+	digested bool               // totals of crowds may be used
+	exact    map[totalsKey]bool // except these,
+	bounded  []bounded          // and those used so far, if single processes are ranked
 }
 
 // groupKey identifies a group of a host; for single processes and for parents it includes the

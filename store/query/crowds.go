@@ -4,17 +4,17 @@ import (
 	"tachograph/store"
 )
 
-// place identifies the totals of a window.
-type place struct {
+// totalsKey identifies the totals of a window.
+type totalsKey struct {
 	archive *store.ArchiveInfo
 	from    int64
 }
 
-func placeOf(d *store.Totals) place { return place{d.Archive, d.From.Wall} }
+func placeOf(d *store.Totals) totalsKey { return totalsKey{d.Archive, d.From.Wall} }
 
 // A bounded value is totals whose crowds could have a place in a ranking.
 type bounded struct {
-	place
+	totalsKey
 	most float64 // the most that one process of a crowd used
 }
 
@@ -151,7 +151,7 @@ func (t *topper) enough() bool {
 	enough := true
 	for _, b := range t.bounded {
 		if b.most > 0 && b.most >= least {
-			t.exact[b.place] = true
+			t.exact[b.totalsKey] = true
 			enough = false
 		}
 	}

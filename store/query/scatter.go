@@ -19,14 +19,14 @@ const fewSketches = 4
 type scatter struct {
 	values distribution
 	sketch map[int32]uint64
-	parts  []part
+	parts  []valueRange
 	// sketched are the parts that have a sketch, as long as they are few.
-	sketched []part
+	sketched []valueRange
 	exactly  bool
 }
 
-// A part is a chunk's values, all between lo and hi.
-type part struct {
+// A valueRange is a chunk's values, all between lo and hi.
+type valueRange struct {
 	lo, hi float64
 	n      uint64
 	place  store.Place
@@ -38,7 +38,7 @@ func (d *scatter) add(s *store.Summary) {
 	typ := s.Metric.Type
 	lo, hi := metric.Number(typ, s.Min), metric.Number(typ, s.Max)
 	known := !math.IsNaN(s.Sum) && !math.IsInf(s.Sum, 0) // there are only finite numbers
-	p := part{lo: lo, hi: hi, n: s.Count, place: s.Spread.Place, sketch: s.Spread.Sketch}
+	p := valueRange{lo: lo, hi: hi, n: s.Count, place: s.Spread.Place, sketch: s.Spread.Sketch}
 	switch {
 	case s.Spread.Values != nil:
 		d.decoded(typ, s.Spread.Values)
@@ -140,12 +140,12 @@ func bounds(values []weighted, masses []mass) (lo, hi []float64) {
 }
 
 // wanted returns the parts that must be decoded because a percentile may be one of their values.
-func (d *scatter) wanted(t *tally) []part {
+func (d *scatter) wanted(t *tally) []valueRange {
 	d.parts = append(d.parts, d.sketched...)
 	d.sketched = nil
 	lo, hi := bounds(d.values.list(), d.masses(t))
-	var out []part
-	d.parts = slices.DeleteFunc(d.parts, func(p part) bool {
+	var out []valueRange
+	d.parts = slices.DeleteFunc(d.parts, func(p valueRange) bool {
 		for i := range lo {
 			if p.lo <= hi[i] && p.hi >= lo[i] {
 				out = append(out, p)

@@ -154,7 +154,7 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 		if _, _, list := Covered(a, one); !w.Wants(h.ID) || len(list) == 0 {
 			continue
 		}
-		t := &topper{a: a, group: group, by: by, most: n, exact: make(map[place]bool)}
+		t := &topper{a: a, group: group, by: by, most: n, exact: make(map[totalsKey]bool)}
 		if err := t.bounds(one); err != nil {
 			return nil, err
 		}

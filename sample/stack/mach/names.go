@@ -17,16 +17,16 @@ const (
 type names struct {
 	budget macho.Budget
 	left   time.Duration
-	known  map[place]string
+	known  map[symbolKey]string
 }
 
-type place struct {
+type symbolKey struct {
 	at    *image
 	start uint64
 }
 
 func newNames() *names {
-	return &names{budget: macho.Budget{Symbols: maxSymbols}, left: symbolsTime, known: make(map[place]string)}
+	return &names{budget: macho.Budget{Symbols: maxSymbols}, left: symbolsTime, known: make(map[symbolKey]string)}
 }
 
 // symbols returns the symbols of an image, reading them once; nil if there are none, or the
@@ -56,10 +56,10 @@ func (n *names) of(at *image, addr uint64) string {
 	if !ok {
 		return ""
 	}
-	name, ok := n.known[place{at, start}]
+	name, ok := n.known[symbolKey{at, start}]
 	if !ok && len(n.known) < maxNames {
 		name = printable(symbols.Name(at.mem, addr-at.Base))
-		n.known[place{at, start}] = name
+		n.known[symbolKey{at, start}] = name
 	}
 	return name
 }

@@ -39,10 +39,10 @@ type session struct {
 	sample stack.Sample
 	// Records taken from the rings, and where each begins.
 	taken, kept []byte
-	order       []place
+	order       []span
 }
 
-type place struct {
+type span struct {
 	time     uint64
 	from, to int
 }
@@ -256,7 +256,7 @@ func (x *session) sort(from int) {
 			return
 		}
 		if r.parse(rec) {
-			x.order = append(x.order, place{r.time, from, from + len(rec)})
+			x.order = append(x.order, span{r.time, from, from + len(rec)})
 		}
 		from += len(rec)
 		b = rest

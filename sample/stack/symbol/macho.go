@@ -36,7 +36,7 @@ const (
 )
 
 // machParts finds the images of a Mach-O file: one, or one for each processor.
-func machParts(r io.ReaderAt, size int64) ([]part, error) {
+func machParts(r io.ReaderAt, size int64) ([]variant, error) {
 	head, err := region(r, size, 0, 8, 8)
 	if err != nil {
 		return nil, errFormat
@@ -52,7 +52,7 @@ func machParts(r io.ReaderAt, size int64) ([]part, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []part{p}, nil
+		return []variant{p}, nil
 	}
 	if n == 0 || n > most {
 		return nil, errFormat
@@ -61,7 +61,7 @@ func machParts(r io.ReaderAt, size int64) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	var parts []part
+	var parts []variant
 	for ; len(list) > 0; list = list[each:] {
 		off, length := uint64(binary.BigEndian.Uint32(list[8:])), uint64(binary.BigEndian.Uint32(list[12:]))
 		if magic == fat64 {
@@ -80,15 +80,15 @@ func machParts(r io.ReaderAt, size int64) ([]part, error) {
 	return parts, nil
 }
 
-func machPart(r io.ReaderAt, size int64) (part, error) {
+func machPart(r io.ReaderAt, size int64) (variant, error) {
 	const header = 32
 	head, err := region(r, size, 0, header, header)
 	if err != nil {
-		return part{}, errFormat
+		return variant{}, errFormat
 	}
 	order := binary.LittleEndian
 	if order.Uint32(head) != macho.Magic64 {
-		return part{}, errFormat
+		return variant{}, errFormat
 	}
 	m := &mach{r: r, size: size}
 	switch macho.Cpu(order.Uint32(head[4:])) {
@@ -99,7 +99,7 @@ func machPart(r io.ReaderAt, size int64) (part, error) {
 	}
 	commands, err := region(r, size, header, uint64(order.Uint32(head[20:])), maxHeaders)
 	if err != nil {
-		return part{}, err
+		return variant{}, err
 	}
 	for range order.Uint32(head[16:]) {
 		if len(commands) < 8 {
@@ -112,7 +112,7 @@ func machPart(r io.ReaderAt, size int64) (part, error) {
 		m.command(order.Uint32(commands), commands[:n])
 		commands = commands[n:]
 	}
-	return part{m.processor, m.id, m.table}, nil
+	return variant{m.processor, m.id, m.table}, nil
 }
 
 // command takes in a load command. It ignores one that is too short.

@@ -40,7 +40,7 @@ type Namer struct {
 	left   time.Duration
 	bytes  int // bytes of tables that may still be kept
 	tables map[file]*Table
-	places map[place]named
+	places map[codeAt]named
 	// Unnamed counts frames of images whose names were not read; Why has the last reason.
 	Unnamed int
 	Why     string
@@ -48,7 +48,7 @@ type Namer struct {
 
 type file struct{ path, id string }
 
-type place struct {
+type codeAt struct {
 	image  *stack.Image
 	offset uint64
 }
@@ -72,7 +72,7 @@ func NewNamer(open Opener, b Budget) *Namer {
 	if open == nil {
 		open = OpenPath
 	}
-	return &Namer{open: open, left: b.Time, bytes: b.Bytes, tables: make(map[file]*Table), places: make(map[place]named)}
+	return &Namer{open: open, left: b.Time, bytes: b.Bytes, tables: make(map[file]*Table), places: make(map[codeAt]named)}
 }
 
 // Name fills in the names that are missing in the frames of s.
@@ -82,7 +82,7 @@ func (n *Namer) Name(s *stack.Sample) {
 		if f.Name != "" || f.Image == nil || f.Image.Path == "" || f.Kernel {
 			continue
 		}
-		at := place{f.Image, f.Offset()}
+		at := codeAt{f.Image, f.Offset()}
 		// A call may return to the beginning of the next function, so look up the byte before.
 		// A frame that a signal interrupted is looked up one byte early too, which names it as
 		// well.

@@ -228,14 +228,14 @@ func Identify(r io.ReaderAt, size int64) ([]string, error) {
 	return ids, nil
 }
 
-// part is an image in a file.
-type part struct {
+// variant is the image for one processor in a file that has several.
+type variant struct {
 	processor string // Go's name for it
 	ID        string
 	table     func() (*Table, error)
 }
 
-func parts(r io.ReaderAt, size int64) ([]part, error) {
+func parts(r io.ReaderAt, size int64) ([]variant, error) {
 	var magic [4]byte
 	if _, err := r.ReadAt(magic[:], 0); err != nil {
 		return nil, errFormat
@@ -246,7 +246,7 @@ func parts(r io.ReaderAt, size int64) ([]part, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []part{{ID: f.ID, table: f.table}}, nil
+		return []variant{{ID: f.ID, table: f.table}}, nil
 	default:
 		return machParts(r, size)
 	}

@@ -35,19 +35,19 @@ const (
 type Writer struct {
 	base    string // the beginning of the final names
 	opt     Options
-	meta    *part
-	index   *part
-	volume  *part
+	meta    *outFile
+	index   *outFile
+	volume  *outFile
 	number  int // of volume
-	parts   []*part
+	parts   []*outFile
 	last    int64 // the time of the last record
 	any     bool
 	indexAt int64 // where the last index entry points
 	bytes   int64
 }
 
-// A part is a file that is being written.
-type part struct {
+// An outFile is a file that is being written.
+type outFile struct {
 	f      *os.File
 	suffix string
 	buf    []byte
@@ -55,7 +55,7 @@ type part struct {
 	err    error
 }
 
-func (p *part) flush() {
+func (p *outFile) flush() {
 	if p.err == nil && len(p.buf) > 0 {
 		_, p.err = p.f.Write(p.buf)
 	}
@@ -63,7 +63,7 @@ func (p *part) flush() {
 }
 
 // wrote notes that n bytes have been appended to buf.
-func (p *part) wrote(n int) error {
+func (p *outFile) wrote(n int) error {
 	p.off += int64(n)
 	if len(p.buf) >= flushAt {
 		p.flush()
@@ -131,12 +131,12 @@ func (w *Writer) scratch(suffix string) string {
 	return disk.Scratch(w.base) + ".tmp." + suffix
 }
 
-func (w *Writer) open(suffix string, volume int32) (*part, error) {
+func (w *Writer) open(suffix string, volume int32) (*outFile, error) {
 	f, err := disk.CreateScratch(w.scratch(suffix))
 	if err != nil {
 		return nil, w.wrong(err)
 	}
-	p := &part{f: f, suffix: suffix, buf: make([]byte, 0, flushAt+1<<17)}
+	p := &outFile{f: f, suffix: suffix, buf: make([]byte, 0, flushAt+1<<17)}
 	w.parts = append(w.parts, p)
 	p.buf = appendLabel(p.buf, &w.opt.Label, volume)
 	return p, p.wrote(labelSize3)

@@ -16,7 +16,7 @@ type fetching struct {
 	round  uint32
 	asked  []uint32 // by item: the round in which it was last requested
 	want   []*metric.Desc
-	places []place                   // by item
+	places []location                // by item
 	groups map[*metric.Group][]*item // by column
 	result pdu.Result
 	ids    []uint32
@@ -25,8 +25,8 @@ type fetching struct {
 	size   int // approximate size of the result
 }
 
-// A place says where the values of a metric are.
-type place struct {
+// A location says where the values of a metric are.
+type location struct {
 	round uint32
 	block *metric.Block
 	col   *metric.Column
@@ -107,7 +107,7 @@ func (c *session) values(ctx context.Context, from int32, m *pdu.Fetch) pdu.Mess
 func (f *fetching) begin(w *world) {
 	if f.world != w {
 		n := len(w.items)
-		*f = fetching{world: w, asked: make([]uint32, n), places: make([]place, n), groups: make(map[*metric.Group][]*item)}
+		*f = fetching{world: w, asked: make([]uint32, n), places: make([]location, n), groups: make(map[*metric.Group][]*item)}
 	}
 	if f.round++; f.round == 0 {
 		clear(f.asked)
@@ -126,7 +126,7 @@ func (f *fetching) trim(cells int) {
 	clear(f.words)
 	for i := range f.places {
 		if f.places[i].round == f.round {
-			f.places[i] = place{}
+			f.places[i] = location{}
 		}
 	}
 	if cap(f.result.Sets) > max(keptSets, 2*len(f.places)) {
@@ -164,7 +164,7 @@ func (f *fetching) lay(s *Server, view *View) {
 					ids = s.roster(b.Group.Indom).seat(b)
 				}
 			}
-			f.places[it.index] = place{f.round, b, &b.Cols[i], ids}
+			f.places[it.index] = location{f.round, b, &b.Cols[i], ids}
 		}
 	}
 }
@@ -193,7 +193,7 @@ type shown struct {
 
 // fill puts the values of the chosen instances of a metric into a set. If none has a value, the
 // set has their reason instead.
-func (f *fetching) fill(set *pdu.Set, it *item, p *place, chosen *choice, to shown) {
+func (f *fetching) fill(set *pdu.Set, it *item, p *location, chosen *choice, to shown) {
 	col := p.col
 	if to.s.refuses(to.client, it.desc.Indom) {
 		set.Err = pcp.ErrPermission

@@ -27,7 +27,7 @@ type app struct {
 	from, to      int64 // the ends of the timeline
 	lane          int   // the chosen one
 	page          page
-	back, ahead   []place
+	back, ahead   []visit
 	stepBase      int64 // where pending steps begin
 	stepN         int   // how many are pending
 	moves         int   // counts moves: an answer to a question from before a move is too late
@@ -68,8 +68,8 @@ type app struct {
 	tableRows     int // lines of this page's list
 }
 
-// place is a position and a page that the user can go back to.
-type place struct {
+// visit is a position and a page that the user can go back to.
+type visit struct {
 	at, from, to int64
 	whole        bool
 	page         page

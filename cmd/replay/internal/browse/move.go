@@ -13,7 +13,7 @@ import (
 const longestHistory = 100
 
 // here returns the current place.
-func (a *app) here() place { return place{a.at, a.from, a.to, a.whole, a.page} }
+func (a *app) here() visit { return visit{a.at, a.from, a.to, a.whole, a.page} }
 
 // remember keeps the current place for goBack.
 func (a *app) remember() {
@@ -84,7 +84,7 @@ func (a *app) by(d time.Duration) {
 }
 
 // restore goes to a place.
-func (a *app) restore(p place) {
+func (a *app) restore(p visit) {
 	a.page, a.whole, a.from, a.to = p.page, p.whole, p.from, p.to
 	if p.whole {
 		a.fit()

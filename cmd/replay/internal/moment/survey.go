@@ -16,12 +16,12 @@ import (
 // asked for.
 type surveyed struct {
 	info  *store.ArchiveInfo
-	lanes [][]*part // nil: not computed yet
-	to    int64     // where the archive ended then; info may grow
+	lanes [][]*segment // nil: not computed yet
+	to    int64        // where the archive ended then; info may grow
 }
 
-// part is a part of a lane's course in one archive, and its values if they were read.
-type part struct {
+// segment is a part of a lane's course in one archive, and its values if they were read.
+type segment struct {
 	*query.Part
 	course *query.Course
 	read   *piece
@@ -48,15 +48,15 @@ func (r *Recording) survey(from, to int64, late func() bool) bool {
 }
 
 // coursesOf returns the parts of all lanes in an archive from an instant on.
-func (r *Recording) coursesOf(info *store.ArchiveInfo, from int64) [][]*part {
+func (r *Recording) coursesOf(info *store.ArchiveInfo, from int64) [][]*segment {
 	lines := make([]*query.Line, len(r.lanes))
 	for i, l := range r.lanes {
 		lines[i] = l.line
 	}
-	lanes := make([][]*part, len(lines))
+	lanes := make([][]*segment, len(lines))
 	for i, c := range query.Courses(r.only(info), r.window(from, info.To), lines) {
 		for _, p := range c.Parts {
-			lanes[i] = append(lanes[i], &part{Part: p, course: c})
+			lanes[i] = append(lanes[i], &segment{Part: p, course: c})
 		}
 	}
 	return lanes
@@ -91,15 +91,15 @@ func (r *Recording) goOn(s, old *surveyed) {
 		}
 		if from > s.info.From {
 			k := settled(was, since)
-			later, _ := slices.BinarySearchFunc(list, was[k-1].To+1, func(p *part, at int64) int { return cmp.Compare(p.From, at) })
+			later, _ := slices.BinarySearchFunc(list, was[k-1].To+1, func(p *segment, at int64) int { return cmp.Compare(p.From, at) })
 			s.lanes[lane] = append(slices.Clip(was[:k]), list[later:]...)
 		}
 	}
 }
 
 // same returns the part in list that is p; nil if there is none.
-func same(list []*part, p *part) *part {
-	k, _ := slices.BinarySearchFunc(list, p.From, func(o *part, at int64) int { return cmp.Compare(o.From, at) })
+func same(list []*segment, p *segment) *segment {
+	k, _ := slices.BinarySearchFunc(list, p.From, func(o *segment, at int64) int { return cmp.Compare(o.From, at) })
 	if k < len(list) && list[k].From == p.From && list[k].To == p.To && list[k].Count == p.Count {
 		return list[k]
 	}
@@ -108,7 +108,7 @@ func same(list []*part, p *part) *part {
 
 // joins reports whether new parts continue where the settled ones end: the last settled part is
 // among them.
-func joins(lanes, old [][]*part, since int64) bool {
+func joins(lanes, old [][]*segment, since int64) bool {
 	for lane := range lanes {
 		k := settled(old[lane], since)
 		if k == 0 || same(lanes[lane], old[lane][k-1]) == nil {
@@ -119,20 +119,20 @@ func joins(lanes, old [][]*part, since int64) bool {
 }
 
 // settled returns how many parts had ended before an instant.
-func settled(list []*part, since int64) int {
-	k, _ := slices.BinarySearchFunc(list, since, func(p *part, at int64) int { return cmp.Compare(p.To, at) })
+func settled(list []*segment, since int64) int {
+	k, _ := slices.BinarySearchFunc(list, since, func(p *segment, at int64) int { return cmp.Compare(p.To, at) })
 	return k
 }
 
 // parts returns the parts of a lane that reach into a stretch, as far as they are known.
-func (r *Recording) parts(lane int, from, to int64) iter.Seq[*part] {
-	return func(yield func(*part) bool) {
+func (r *Recording) parts(lane int, from, to int64) iter.Seq[*segment] {
+	return func(yield func(*segment) bool) {
 		for _, s := range r.archives {
 			if s.lanes == nil || s.info.To < from || s.info.From > to {
 				continue
 			}
 			list := s.lanes[lane]
-			first, _ := slices.BinarySearchFunc(list, from, func(p *part, at int64) int { return cmp.Compare(p.To, at) })
+			first, _ := slices.BinarySearchFunc(list, from, func(p *segment, at int64) int { return cmp.Compare(p.To, at) })
 			for _, p := range list[first:] {
 				if p.From > to {
 					break
@@ -147,7 +147,7 @@ func (r *Recording) parts(lane int, from, to int64) iter.Seq[*part] {
 
 // keep stores what was read of a part. Where too much is kept, everything that was read before is
 // dropped.
-func (r *Recording) keep(p *part, got *piece) {
+func (r *Recording) keep(p *segment, got *piece) {
 	if r.cells += len(got.cells) + 4; r.cells > mostCells {
 		r.cells = len(got.cells) + 4
 		for _, s := range r.archives {

@@ -36,7 +36,7 @@ type cell struct {
 }
 
 // take reads a part.
-func (r *Recording) take(p *part) (*piece, error) {
+func (r *Recording) take(p *segment) (*piece, error) {
 	if p.read != nil {
 		return p.read, nil
 	}
@@ -206,7 +206,7 @@ func (r *Recording) improve(from, to int64, columns int) (done bool, err error) 
 	if !r.survey(from, to, late) {
 		return false, r.given()
 	}
-	var first, rest []*part
+	var first, rest []*segment
 	width := (to - from) / int64(columns)
 	for lane := range r.lanes {
 		for p := range r.parts(lane, from, to) {
@@ -219,8 +219,8 @@ func (r *Recording) improve(from, to int64, columns int) (done bool, err error) 
 			}
 		}
 	}
-	for _, list := range [][]*part{first, rest} {
-		slices.SortStableFunc(list, func(x, y *part) int { return cmp.Compare(y.To, x.To) })
+	for _, list := range [][]*segment{first, rest} {
+		slices.SortStableFunc(list, func(x, y *segment) int { return cmp.Compare(y.To, x.To) })
 		for _, p := range list {
 			if late() || r.given() != nil {
 				return false, r.given()
@@ -251,7 +251,7 @@ func (r *Recording) Peak(name string, from, to int64) (at int64, value float64, 
 	if !r.survey(from, to, nil) {
 		return 0, 0, false, r.given()
 	}
-	bound := func(p *part) float64 {
+	bound := func(p *segment) float64 {
 		if p.read != nil {
 			return p.read.high
 		}
@@ -266,7 +266,7 @@ func (r *Recording) Peak(name string, from, to int64) (at int64, value float64, 
 		}
 	}
 	parts := slices.Collect(r.parts(i, from, to))
-	slices.SortStableFunc(parts, func(x, y *part) int { return cmp.Compare(bound(y), bound(x)) })
+	slices.SortStableFunc(parts, func(x, y *segment) int { return cmp.Compare(bound(y), bound(x)) })
 	for n, p := range parts {
 		r.progress.set(int64(n), int64(len(parts)))
 		if err := r.given(); err != nil {

@@ -253,14 +253,14 @@ func (p *Picture) marks(c canvas, t *theme, x func(int64) float64, from, to floa
 	}
 }
 
-// part is a stretch of values without a gap.
-type part struct {
+// stretch is a row of values without a gap.
+type stretch struct {
 	from   int
 	values []float64
 }
 
-func parts(values []float64) []part {
-	var out []part
+func parts(values []float64) []stretch {
+	var out []stretch
 	for i := 0; i < len(values); {
 		if math.IsNaN(values[i]) || math.IsInf(values[i], 0) {
 			i++
@@ -270,7 +270,7 @@ func parts(values []float64) []part {
 		for k < len(values) && !math.IsNaN(values[k]) && !math.IsInf(values[k], 0) {
 			k++
 		}
-		out = append(out, part{i, values[i:k]})
+		out = append(out, stretch{i, values[i:k]})
 		i = k
 	}
 	return out

@@ -139,7 +139,7 @@ func (c *collector) describe(p *Plot) {
 }
 
 // read reduces a part of a plot to tracks, one for each instance.
-func (c *collector) read(p *part, of *measure) ([]*track, error) {
+func (c *collector) read(p *curve, of *measure) ([]*track, error) {
 	for _, text := range p.exprs {
 		t, ok := c.target(text)
 		if !ok {
@@ -176,7 +176,7 @@ func (c *collector) target(text string) (query.Target, bool) {
 	return list[0], true
 }
 
-func (c *collector) tracks(t query.Target, p *part, of *measure) ([]*track, error) {
+func (c *collector) tracks(t query.Target, p *curve, of *measure) ([]*track, error) {
 	byKey := make(map[string]*track)
 	var out []*track
 	for s, err := range query.ReadTarget(c.a, t, query.Request{Window: c.w, Mode: query.Shown}) {
@@ -220,7 +220,7 @@ func (c *collector) tracks(t query.Target, p *part, of *measure) ([]*track, erro
 }
 
 // nameOf returns the name of a series.
-func nameOf(p *part, in *metric.Instance) string {
+func nameOf(p *curve, in *metric.Instance) string {
 	if in == nil || !p.each {
 		return p.name
 	}

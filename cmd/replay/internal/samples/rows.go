@@ -9,7 +9,7 @@ import (
 
 // arrange finds the series of a block with other rows or metrics than the last one, and ends the
 // series that it no longer has.
-func (m *Maker) arrange(p *place, class metric.Class, b *metric.Block) {
+func (m *Maker) arrange(p *latest, class metric.Class, b *metric.Block) {
 	old, words := p.series, m.standing(p)
 	p.group, p.rows, p.words = b.Group, slices.Clone(b.Rows), nil
 	p.outs, p.alike = m.outs(class, b.Group), alike(b.Rows)
@@ -49,7 +49,7 @@ func (m *Maker) arrange(p *place, class metric.Class, b *metric.Block) {
 }
 
 // apart returns the labels of a row, with its key if another instance has the same name.
-func (m *Maker) apart(p *place, o *out, d *metric.Desc, in *metric.Instance, row int) ([]naming.Label, bool) {
+func (m *Maker) apart(p *latest, o *out, d *metric.Desc, in *metric.Instance, row int) ([]naming.Label, bool) {
 	labels, ok := m.labels(o, d, in)
 	if ok && p.alike[row] {
 		labels = append(labels, naming.Label{Name: "key", Value: in.Key})
@@ -82,7 +82,7 @@ func cellOf(o *out, d *metric.Desc, in *metric.Instance) wordsOf {
 }
 
 // standing returns the texts of the present series.
-func (m *Maker) standing(p *place) map[wordsOf][]naming.Label {
+func (m *Maker) standing(p *latest) map[wordsOf][]naming.Label {
 	if len(p.words) == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (m *Maker) standing(p *place) map[wordsOf][]naming.Label {
 }
 
 // keep keeps series of texts whose instances are still there.
-func (m *Maker) keep(p *place, o *out, i int, b *metric.Block, words map[wordsOf][]naming.Label, now map[*Series]bool) {
+func (m *Maker) keep(p *latest, o *out, i int, b *metric.Block, words map[wordsOf][]naming.Label, now map[*Series]bool) {
 	d, n := b.Group.Metrics[o.column], len(b.Rows)
 	for row, in := range b.Rows {
 		stood, ok := words[cellOf(o, d, in)]

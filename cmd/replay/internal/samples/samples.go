@@ -76,7 +76,7 @@ type Scheme struct {
 type Maker struct {
 	scheme Scheme
 	boot   string
-	places map[placeID]*place
+	places map[placeID]*latest
 	series map[string]*Series
 	groups map[*metric.Group][]out
 	named  map[string][]named // families of the platform, by metric
@@ -100,8 +100,8 @@ type placeID struct {
 	name, indom string
 }
 
-// place holds the last reading of a group, and the series made of it.
-type place struct {
+// latest holds the last reading of a group, and the series made of it.
+type latest struct {
 	group *metric.Group
 	rows  []*metric.Instance
 	outs  []out
@@ -150,7 +150,7 @@ const (
 )
 
 func (m *Maker) forget() {
-	m.places, m.series, m.groups = make(map[placeID]*place), make(map[string]*Series), make(map[*metric.Group][]out)
+	m.places, m.series, m.groups = make(map[placeID]*latest), make(map[string]*Series), make(map[*metric.Group][]out)
 	m.numbers, m.texts = make(map[string]float64), make(map[string]string)
 	m.procs, m.host = totals{}, nil
 }
@@ -341,7 +341,7 @@ func (m *Maker) block(class metric.Class, b *metric.Block) {
 	id := placeID{class, b.Group.Name, b.Group.Indom}
 	p := m.places[id]
 	if p == nil {
-		p = &place{}
+		p = &latest{}
 		m.places[id] = p
 	}
 	at := m.cut(b.At.Wall)
@@ -415,7 +415,7 @@ func multiple(scale naming.Scale, factor float64) (times int64, ok bool) {
 
 // fact makes the samples that are not the number itself: that something was read, or when, or
 // the texts of other metrics.
-func (m *Maker) fact(p *place, o *out, i int, b *metric.Block, at int64) {
+func (m *Maker) fact(p *latest, o *out, i int, b *metric.Block, at int64) {
 	n := len(b.Rows)
 	for row := range n {
 		v := b.Cols[o.column].At(b.Group.Metrics[o.column].Type, row)
@@ -445,7 +445,7 @@ func (m *Maker) fact(p *place, o *out, i int, b *metric.Block, at int64) {
 }
 
 // text makes the samples of a column of texts.
-func (m *Maker) text(p *place, o *out, i int, b *metric.Block, at int64) {
+func (m *Maker) text(p *latest, o *out, i int, b *metric.Block, at int64) {
 	n := len(b.Rows)
 	for row := range n {
 		v := b.Cols[o.column].At(metric.String, row)
@@ -454,7 +454,7 @@ func (m *Maker) text(p *place, o *out, i int, b *metric.Block, at int64) {
 }
 
 // worded emits the series with these labels and ends the one with the previous labels.
-func (m *Maker) worded(p *place, o *out, cell int, in *metric.Instance, d *metric.Desc, words []naming.Label, present bool, at int64) {
+func (m *Maker) worded(p *latest, o *out, cell int, in *metric.Instance, d *metric.Desc, words []naming.Label, present bool, at int64) {
 	old := p.series[cell]
 	if old != nil && (!present || !slices.Equal(p.words[cell], words)) {
 		m.end(old, at)

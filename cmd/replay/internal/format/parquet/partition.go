@@ -13,8 +13,8 @@ import (
 	"tachograph/store/query"
 )
 
-// A part is a day of a host.
-type part struct {
+// A hostDay is a day of a host.
+type hostDay struct {
 	path   string
 	window query.Window
 }
@@ -24,8 +24,8 @@ type part struct {
 const mostDays = 20_000
 
 // parts returns the days in which archives say that they have values.
-func (w *writer) parts() ([]part, error) {
-	var parts []part
+func (w *writer) parts() ([]hostDay, error) {
+	var parts []hostDay
 	hosts := w.r.HostsIn()
 	for i := range hosts {
 		h := &hosts[i]
@@ -50,7 +50,7 @@ func (w *writer) parts() ([]part, error) {
 		}
 		slices.Sort(list)
 		for _, day := range list {
-			p := part{window: query.Window{Hosts: one.Hosts, From: max(day, one.From), To: day + dayLength - 1}}
+			p := hostDay{window: query.Window{Hosts: one.Hosts, From: max(day, one.From), To: day + dayLength - 1}}
 			if one.To != 0 {
 				p.window.To = min(p.window.To, one.To)
 			}
