@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/store"
 	"tachograph/store/fault"
 	"tachograph/store/query"
 )
@@ -177,6 +180,40 @@ func (a *app) tellDamage() {
 		}
 		a.warn(fmt.Sprintf("%s is damaged: %s%s; what is shown is what could be read (replay verify shows all damage)", path, wrong[path][0], more))
 	}
+}
+
+// leaveOut warns of what could not be read and is left out of what the command makes.
+func (a *app) leaveOut(losses ...store.Loss) {
+	a.losses = append(a.losses, losses...)
+	for _, l := range losses {
+		a.warn(l.What + "; it is left out")
+	}
+}
+
+// tellSteps prints that some values are known only by steps, because their archives were
+// reduced.
+func (a *app) tellSteps() {
+	var steps []string
+	to := int64(0)
+	detailed := false
+	for _, info := range a.archive.Archives() {
+		if info.Step == 0 {
+			detailed = true
+			continue
+		}
+		if text := human.Duration(time.Duration(info.Step)); !slices.Contains(steps, text) {
+			steps = append(steps, text)
+		}
+		to = max(to, info.To)
+	}
+	if len(steps) == 0 || a.sink != nil {
+		return
+	}
+	until := ""
+	if detailed {
+		until = " up to " + a.show(to)
+	}
+	a.tell("values" + until + " are of steps of " + strings.Join(steps, " and ") + ": what was recorded was reduced")
 }
 
 // tell prints a note that is not part of the answer.

@@ -27,7 +27,9 @@ var exportFormats = []export.Format{
 	export.CSV, export.JSONL, openmetrics.Format, parquet.Format, pcpexport.Format, perfetto.Format,
 }
 
-type exportFlags struct {
+// exporting writes what was recorded in another tool's format.
+type exporting struct {
+	a           *app
 	format, dst string
 	instances   []string
 	tables      []string
@@ -36,7 +38,7 @@ type exportFlags struct {
 }
 
 func exportCommand(a *app) *cobra.Command {
-	f := &exportFlags{}
+	e := &exporting{a: a}
 	cmd := &cobra.Command{
 		Use:   "export [METRIC...] --format FORMAT -o OUT",
 		Short: "Write what was recorded for other tools",
@@ -66,15 +68,15 @@ could not be read is said, and then the exit status is 1.`,
   replay export 'kernel.*' 'mem.*' --format jsonl -o system.jsonl
   replay export --format perfetto -o incident.pftrace --from 03:00 --to 03:30
   replay export 'proc.*' -i '*Safari' --format csv -o - --from 03:00 --to 04:00`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.export(cmd, f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return e.run(cmd, args) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.format, "format", "", strings.Join(formatNames(), ", "))
-	fl.StringVarP(&f.dst, "output", "o", "", "file or directory to write; - is standard output")
-	fl.StringArrayVarP(&f.instances, "instance", "i", nil, "only instances whose name matches: a glob, or /regexp/ (repeatable)")
-	fl.StringArrayVar(&f.tables, "table", nil, "what to write, of a format that has tables: "+strings.Join(export.CSV.Tables, ", ")+" (repeatable for formats of many files)")
-	fl.StringVar(&f.step, "step", "", "perfetto: a value for each step of this length; 0 for every reading (default: so that a counter has 2,000 at most)")
-	fl.BoolVar(&f.force, "force", false, "overwrite what is there")
+	fl.StringVar(&e.format, "format", "", strings.Join(formatNames(), ", "))
+	fl.StringVarP(&e.dst, "output", "o", "", "file or directory to write; - is standard output")
+	fl.StringArrayVarP(&e.instances, "instance", "i", nil, "only instances whose name matches: a glob, or /regexp/ (repeatable)")
+	fl.StringArrayVar(&e.tables, "table", nil, "what to write, of a format that has tables: "+strings.Join(export.CSV.Tables, ", ")+" (repeatable for formats of many files)")
+	fl.StringVar(&e.step, "step", "", "perfetto: a value for each step of this length; 0 for every reading (default: so that a counter has 2,000 at most)")
+	fl.BoolVar(&e.force, "force", false, "overwrite what is there")
 	return cmd
 }
 
@@ -96,17 +98,17 @@ func formatLines() string {
 }
 
 // chosen returns the format that --format names.
-func (f *exportFlags) chosen() (*export.Format, error) {
+func (e *exporting) chosen() (*export.Format, error) {
 	names := formatNames()
-	if f.format == "" {
+	if e.format == "" {
 		return nil, fmt.Errorf("export needs a format: --format %s", strings.Join(names, ", "))
 	}
-	i := slices.Index(names, f.format)
+	i := slices.Index(names, e.format)
 	if i < 0 {
-		return nil, fmt.Errorf("export has no format %q: it has %s%s", f.format, strings.Join(names, ", "), query.Suggest(f.format, names))
+		return nil, fmt.Errorf("export has no format %q: it has %s%s", e.format, strings.Join(names, ", "), query.Suggest(e.format, names))
 	}
 	format := &exportFormats[i]
-	for _, t := range f.tables {
+	for _, t := range e.tables {
 		if !slices.Contains(format.Tables, t) {
 			if format.Tables == nil {
 				return nil, fmt.Errorf("%s has no tables to choose from: leave --table out", format.Name)
@@ -114,60 +116,62 @@ func (f *exportFlags) chosen() (*export.Format, error) {
 			return nil, fmt.Errorf("%s has no table %q: it has %s%s", format.Name, t, strings.Join(format.Tables, ", "), query.Suggest(t, format.Tables))
 		}
 	}
-	if len(f.tables) > 1 && !format.Many {
-		return nil, fmt.Errorf("%s holds one table: write %s into files of their own", format.Name, strings.Join(f.tables, " and "))
+	if len(e.tables) > 1 && !format.Many {
+		return nil, fmt.Errorf("%s holds one table: write %s into files of their own", format.Name, strings.Join(e.tables, " and "))
 	}
 	return format, nil
 }
 
 // steps returns the length of the steps; nil leaves the choice to the format.
-func (f *exportFlags) steps(format *export.Format) (*time.Duration, error) {
-	if f.step == "" {
+func (e *exporting) steps(format *export.Format) (*time.Duration, error) {
+	if e.step == "" {
 		return nil, nil
 	}
 	if !format.Steps {
 		return nil, fmt.Errorf("%s has every value as it was recorded: leave --step out", format.Name)
 	}
 	d, err := time.Duration(0), error(nil)
-	if f.step != "0" {
-		d, err = when.Duration(f.step)
+	if e.step != "0" {
+		d, err = when.Duration(e.step)
 	}
 	if err != nil || d < 0 {
-		return nil, fmt.Errorf("--step %s: write a length of time such as 10s or 1m, or 0 for every reading", f.step)
+		return nil, fmt.Errorf("--step %s: write a length of time such as 10s or 1m, or 0 for every reading", e.step)
 	}
 	return &d, nil
 }
 
-// exportTarget returns where to write to.
-func (a *app) exportTarget(f *exportFlags, format *export.Format) (export.Target, error) {
-	t := export.Target{Path: f.dst, Stdout: a.stdout.Unwrap(), Force: f.force, Sources: a.readFrom()}
+// target returns where to write to.
+func (e *exporting) target(format *export.Format) (export.Target, error) {
+	a := e.a
+	t := export.Target{Path: e.dst, Stdout: a.stdout.Unwrap(), Force: e.force, Sources: a.readFrom()}
 	switch {
-	case f.dst == "" && format.Many:
+	case e.dst == "" && format.Many:
 		return t, fmt.Errorf("%s is several files: say with -o where they go", format.Name)
-	case f.dst == "-" && format.Many:
+	case e.dst == "-" && format.Many:
 		return t, fmt.Errorf("%s is several files, which do not go to standard output: name them with -o", format.Name)
-	case f.dst == "":
+	case e.dst == "":
 		return t, errors.New("export needs a file to write: -o FILE, or -o - for standard output")
-	case f.dst == "-" && a.width > 0:
+	case e.dst == "-" && a.width > 0:
 		return t, errors.New("-o - writes to standard output, which is a terminal here: send it into a file or a pipe")
 	}
 	return t, nil
 }
 
-func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
-	format, err := f.chosen()
+func (e *exporting) run(cmd *cobra.Command, args []string) error {
+	a := e.a
+	format, err := e.chosen()
 	if err != nil {
 		return err
 	}
-	r, err := a.exported(f, format, args)
+	r, err := e.request(format, args)
 	if err != nil {
 		return err
 	}
-	t, err := a.exportTarget(f, format)
+	t, err := e.target(format)
 	if err != nil {
 		return err
 	}
-	if r.Step, err = f.steps(format); err != nil {
+	if r.Step, err = e.steps(format); err != nil {
 		return err
 	}
 	ctx, stop := a.untilEnded()
@@ -176,12 +180,8 @@ func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
 		s.Until(ctx)
 		a.collector.following() // It may take an hour, and needs no more memory than now.
 	}
-	bar, start := a.newBar("writing "+t.Path), time.Now()
-	r.Progress = func(done, total int64) {
-		if time.Since(start) > time.Second {
-			bar.show(done, total)
-		}
-	}
+	bar := a.newLateBar("writing " + t.Path)
+	r.Progress = bar.show
 	report, err := format.Write(ctx, r, t)
 	bar.clear()
 	if ctx.Err() != nil {
@@ -190,11 +190,12 @@ func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
 	if err != nil && !errors.Is(err, export.ErrNothing) {
 		return err
 	}
-	return a.told(cmd, args, t, report, r.Metrics)
+	return e.tell(cmd, args, t, report, r.Metrics)
 }
 
-// exported returns the request for what to write.
-func (a *app) exported(f *exportFlags, format *export.Format, args []string) (*export.Request, error) {
+// request returns the request for what to write.
+func (e *exporting) request(format *export.Format, args []string) (*export.Request, error) {
+	a := e.a
 	if err := a.load(); err != nil {
 		return nil, err
 	}
@@ -202,13 +203,13 @@ func (a *app) exported(f *exportFlags, format *export.Format, args []string) (*e
 	if err != nil {
 		return nil, err
 	}
-	r := &export.Request{Archive: a.archive, Paths: a.paths, Window: w, Zone: time.UTC, Tables: f.tables, Spreadsheet: a.spreadsheet}
+	r := &export.Request{Archive: a.archive, Paths: a.paths, Window: w, Zone: time.UTC, Tables: e.tables, Spreadsheet: a.spreadsheet}
 	if a.tz != "" {
 		r.Zone = a.zone()
 	}
-	if len(f.tables) == 0 && format.AllTables {
+	if len(e.tables) == 0 && format.AllTables {
 		r.Tables = format.Tables
-	} else if len(f.tables) == 0 && len(format.Tables) > 0 {
+	} else if len(e.tables) == 0 && len(format.Tables) > 0 {
 		r.Tables = format.Tables[:1]
 	}
 	if len(args) > 0 {
@@ -216,37 +217,19 @@ func (a *app) exported(f *exportFlags, format *export.Format, args []string) (*e
 			return nil, err
 		}
 	}
-	r.Instance, r.Sought, err = query.InstanceFilter(f.instances)
+	r.Instance, r.Sought, err = query.InstanceFilter(e.instances)
 	return r, err
 }
 
-// told reports what was written, and which distrusts concern it: those about metrics, or all if
+// tell reports what was written, and which distrusts concern it: those about metrics, or all if
 // there are none. It returns errNo if something could not be read.
-func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export.Report, metrics []*metric.Desc) error {
-	a.losses = append(a.losses, r.Losses...)
-	for _, l := range r.Losses {
-		a.warn(l.What + "; it is left out")
-	}
+func (e *exporting) tell(cmd *cobra.Command, args []string, t export.Target, r *export.Report, metrics []*metric.Desc) error {
+	a := e.a
+	a.leaveOut(r.Losses...)
 	a.tellDamage()
-	var parts []string
-	if r.Values+r.Series > 0 {
-		parts = append(parts, cli.Count(r.Values, "value"))
-	}
-	if r.Series > 0 {
-		parts[0] += " of " + cli.Count(r.Series, "series")
-	}
-	if r.Absent > 0 {
-		parts = append(parts, fmt.Sprintf("%d of them absent", r.Absent))
-	}
-	if r.Rows > 0 {
-		parts = append(parts, cli.Count(r.Rows, "row"))
-	}
-	if r.Bytes > 0 {
-		parts = append(parts, human.Bytes(float64(r.Bytes)))
-	}
 	none := r.Values+r.Rows == 0
 	if t.Path != "-" && !none {
-		a.stdout.Printf("%s: %s\n", t.Path, strings.Join(parts, ", "))
+		a.stdout.Printf("%s: %s\n", t.Path, exportedText(r))
 		a.finish(cmd, args, false)
 	} else if a.showCommand {
 		for _, line := range a.footer(cmd, args) {
@@ -269,4 +252,25 @@ func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export
 		return errNo
 	}
 	return nil
+}
+
+// exportedText says how much was written.
+func exportedText(r *export.Report) string {
+	var parts []string
+	if r.Values+r.Series > 0 {
+		parts = append(parts, cli.Count(r.Values, "value"))
+	}
+	if r.Series > 0 {
+		parts[0] += " of " + cli.Count(r.Series, "series")
+	}
+	if r.Absent > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them absent", r.Absent))
+	}
+	if r.Rows > 0 {
+		parts = append(parts, cli.Count(r.Rows, "row"))
+	}
+	if r.Bytes > 0 {
+		parts = append(parts, human.Bytes(float64(r.Bytes)))
+	}
+	return strings.Join(parts, ", ")
 }

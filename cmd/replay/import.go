@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,7 @@ import (
 var importFormats = []string{"pcp"}
 
 func importCommand(a *app) *cobra.Command {
-	var format, dst string
+	i := &importing{a: a}
 	cmd := &cobra.Command{
 		Use:   "import --format pcp BASE... -o NEW",
 		Short: "Make an archive of what other tools recorded",
@@ -45,32 +44,35 @@ between two marks for one boot. With several boots NEW is a bundle. What PCP doe
 say stays unknown: a mark becomes a gap, and no sleep of the machine is known.`,
 		Example: `  replay import --format pcp 20261121 20261122 -o two-days.tacho
   replay import --format pcp /var/log/pcp/pmlogger/web1/20261122.0.xz -o web1.tacho`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if format == "" {
-				return fmt.Errorf("import needs a format: --format %s", strings.Join(importFormats, ", "))
-			}
-			if format != "pcp" {
-				return fmt.Errorf("import has no format %q: it has %s", format, strings.Join(importFormats, ", "))
-			}
-			if len(args) == 0 {
-				return errors.New("import needs an archive of PCP: what its files begin with before .meta")
-			}
-			if dst == "" {
-				return errors.New("import needs a name for the new archive: -o NEW.tacho")
-			}
-			return a.importPCP(args, dst)
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return i.run(args) },
 	}
-	cmd.Flags().StringVar(&format, "format", "", "what made the archives: pcp")
-	cmd.Flags().StringVarP(&dst, "output", "o", "", "the new archive; must not exist")
+	cmd.Flags().StringVar(&i.format, "format", "", "what made the archives: pcp")
+	cmd.Flags().StringVarP(&i.dst, "output", "o", "", "the new archive; must not exist")
 	return cmd
 }
 
-func (a *app) importPCP(bases []string, dst string) error {
+// importing makes an archive of what another tool recorded.
+type importing struct {
+	a           *app
+	format, dst string
+}
+
+func (i *importing) run(bases []string) error {
+	switch {
+	case i.format == "":
+		return fmt.Errorf("import needs a format: --format %s", strings.Join(importFormats, ", "))
+	case i.format != "pcp":
+		return fmt.Errorf("import has no format %q: it has %s", i.format, strings.Join(importFormats, ", "))
+	case len(bases) == 0:
+		return errors.New("import needs an archive of PCP: what its files begin with before .meta")
+	case i.dst == "":
+		return errors.New("import needs a name for the new archive: -o NEW.tacho")
+	}
+	a := i.a
 	ctx, stop := a.untilEnded()
 	defer stop()
-	bar, start := a.newBar("reading "+filepath.Base(bases[0])), time.Now()
-	made, err := newArchives(dst)
+	bar := a.newLateBar("reading " + filepath.Base(bases[0]))
+	made, err := newArchives(i.dst)
 	if err != nil {
 		return err
 	}
@@ -78,11 +80,7 @@ func (a *app) importPCP(bases []string, dst string) error {
 	r, err := pcpimport.Import(ctx, pcpimport.Options{
 		Recorder: pcp.Imported + "replay " + sample.Version(),
 		Create:   made.create,
-		Progress: func(done, total int64) {
-			if time.Since(start) > time.Second {
-				bar.show(done, total)
-			}
-		},
+		Progress: bar.show,
 	}, bases...)
 	bar.clear()
 	if err == nil {
@@ -100,7 +98,7 @@ func (a *app) importPCP(bases []string, dst string) error {
 	for _, n := range r.Left {
 		a.complain("replay: " + n)
 	}
-	a.stdout.Printf("%s: %s in %s, %s, of %s (%d of them known here), host %s\n", dst,
+	a.stdout.Printf("%s: %s in %s, %s, of %s (%d of them known here), host %s\n", i.dst,
 		cli.Count(r.Values, "value"), cli.Count(r.Ticks, "tick"), cli.Count(r.Events, "event"), cli.Count(r.Metrics, "metric"), r.Known, r.Host.Name)
 	if len(r.Notes) > 0 {
 		return errNo

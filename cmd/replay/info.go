@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
@@ -26,7 +27,7 @@ func infoCommand(a *app) *cobra.Command {
 			if _, err := a.window(); err != nil {
 				return err
 			}
-			if err := a.info(); err != nil {
+			if err := info(a); err != nil {
 				return err
 			}
 			a.finish(cmd, args, false)
@@ -36,31 +37,31 @@ func infoCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) info() error {
+func info(a *app) error {
 	if !a.table() {
-		if err := a.infoRows(); err != nil {
+		if err := infoRows(a); err != nil {
 			return err
 		}
-		a.tellCopies()
+		tellCopies(a)
 		return nil
 	}
 	first := true
-	for _, info := range a.archive.Archives() {
-		if !a.used.Wants(info.Host.ID) {
+	for _, in := range a.archive.Archives() {
+		if !a.used.Wants(in.Host.ID) {
 			continue
 		}
 		if !first {
 			a.stdout.Println()
 		}
 		first = false
-		a.infoText(info)
+		infoText(a, in)
 	}
-	a.tellCopies()
+	tellCopies(a)
 	return nil
 }
 
 // tellCopies names the archives that are left out because others hold all of their data.
-func (a *app) tellCopies() {
+func tellCopies(a *app) {
 	if r, ok := a.archive.(*store.Reader); ok {
 		for _, path := range r.Copies() {
 			a.tell(path + " is left out: other archives tell all that it holds")
@@ -68,7 +69,7 @@ func (a *app) tellCopies() {
 	}
 }
 
-func (a *app) infoText(info *store.ArchiveInfo) {
+func infoText(a *app, info *store.ArchiveInfo) {
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); strings.TrimSpace(text) != "" {
 			a.labelled(fmt.Sprintf("%-11s", name), text)
@@ -116,6 +117,15 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	}
 }
 
+// stepText says how long the steps of a reduced archive are, and from how many archives it was
+// made.
+func stepText(info *store.ArchiveInfo) string {
+	if info.Step == 0 {
+		return ""
+	}
+	return fmt.Sprintf("to steps of %s, of %s", human.Duration(time.Duration(info.Step)), cli.Count(len(info.Of), "archive"))
+}
+
 // labelText formats the value of a host's label for people.
 func labelText(l metric.Label) string {
 	if bytes, err := strconv.ParseUint(l.Value, 10, 64); l.Name == "memory" && err == nil {
@@ -134,7 +144,7 @@ func nonEmpty(list ...string) []string {
 	return out
 }
 
-func (a *app) infoRows() error {
+func infoRows(a *app) error {
 	columns := []out.Column{
 		{Name: "path"}, {Name: "id"}, {Name: "format"}, {Name: "host_name"}, {Name: "host_id"}, {Name: "platform"},
 		{Name: "os"}, {Name: "release"}, {Name: "arch"}, {Name: "model"}, {Name: "boot_id"}, {Name: "time_zone"},

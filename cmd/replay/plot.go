@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/spf13/cobra"
 
@@ -10,19 +9,15 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/chart"
 	"tachograph/cmd/replay/internal/human"
-	"tachograph/sample/metric"
+	"tachograph/cmd/replay/internal/plot"
 	"tachograph/store/query"
 )
 
-const (
-	plotWidth = 72 // columns, where the output is no terminal
-	plotMost  = 12 // charts
-)
+// plotWidth is the width of a chart where the output is no terminal.
+const plotWidth = 72
 
 func plotCommand(a *app) *cobra.Command {
-	f := &seriesFlags{}
-	height := 8
-	var file pictureFlags
+	p := &plotting{a: a, height: 8}
 	cmd := &cobra.Command{
 		Use:   "plot METRIC...",
 		Short: "Series as charts in the terminal, or as a picture",
@@ -42,61 +37,54 @@ and what happened is marked. "-o -" writes SVG to the standard output, which wit
 			if !a.table() {
 				return fmt.Errorf("plot draws; replay rates --step gives the numbers as %s", a.format)
 			}
-			if height < 1 || height > 200 {
-				return fmt.Errorf("--height %d: use 1 to 200 lines", height)
+			if p.height < 1 || p.height > 200 {
+				return fmt.Errorf("--height %d: use 1 to 200 lines", p.height)
 			}
-			if err := file.check(cmd); err != nil {
+			if err := p.file.check(cmd); err != nil {
 				return err
 			}
-			if file.path != "" {
-				return a.plotPicture(cmd, f, args, &file)
+			draw := p.charts
+			if p.file.path != "" {
+				draw = p.picture
 			}
-			if err := a.plot(f, args, height); err != nil {
+			if err := draw(args); err != nil {
 				return err
 			}
-			a.finish(cmd, args, false)
+			if p.file.path != "-" {
+				a.finish(cmd, args, false)
+			}
 			return nil
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringArrayVarP(&f.instances, "instance", "i", nil, "only instances whose name matches (repeatable)")
-	fl.IntVar(&height, "height", height, "lines of each chart in the terminal")
-	file.register(cmd)
+	fl.StringArrayVarP(&p.series.instances, "instance", "i", nil, "only instances whose name matches (repeatable)")
+	fl.IntVar(&p.height, "height", p.height, "lines of each chart in the terminal")
+	p.file.register(cmd)
 	return cmd
 }
 
-// drawn is a series to be drawn.
-type drawn struct {
-	host, name, instance string
-	units                metric.Units
-	rate                 bool
-	values               []float64
+// plotting draws series.
+type plotting struct {
+	a      *app
+	series seriesFlags
+	height int // of each chart in the terminal
+	file   pictureFlags
 }
 
-// title is the name of the series, with its host if there are several.
-func (d *drawn) title(host bool) string {
-	title := d.name
-	if d.instance != "" {
-		title += "[" + d.instance + "]"
-	}
-	if host {
-		title = d.host + "  " + title
-	}
-	return title
-}
-
-func (a *app) plot(f *seriesFlags, args []string, height int) error {
+// charts draws in the terminal.
+func (p *plotting) charts(args []string) error {
+	a := p.a
 	width := a.textWidth(plotWidth + 14)
-	list, from, to, err := a.gather(f, args, chart.Points(max(width-8, 10)))
+	list, w, err := p.read(args, chart.Points(max(width-8, 10)))
 	if err != nil {
 		return err
 	}
-	shown := list[:min(len(list), plotMost)]
+	shown := list[:min(len(list), plot.Most)]
 	charts := make([]chart.Chart, len(shown))
 	margin := 0 // One for all charts, so that their times line up.
 	for i, d := range shown {
-		low, high := chart.Scale(d.values)
-		charts[i] = chart.Chart{Values: d.values, Height: height, From: from, To: to, Axis: chart.Values(low, high, d.units, d.rate, chart.Spaces(height))}
+		low, high := chart.Scale(d.Values)
+		charts[i] = chart.Chart{Values: d.Values, Height: p.height, From: w.From, To: w.To, Axis: chart.Values(low, high, d.Units, d.Rate, chart.Spaces(p.height))}
 		margin = max(margin, charts[i].Axis.Margin())
 	}
 	for i, c := range charts {
@@ -104,102 +92,44 @@ func (a *app) plot(f *seriesFlags, args []string, height int) error {
 			a.stdout.Println()
 		}
 		c.Margin, c.Width = margin, max(width-margin, 10)
-		c.Times = chart.Times(from, to, a.zone(), max(c.Width/timeRoom, 1))
-		a.stdout.Println(a.bold(human.Cut(visible.Text(shown[i].title(a.manyHosts())), width)))
+		c.Times = chart.Times(w.From, w.To, a.zone(), max(c.Width/timeRoom, 1))
+		a.stdout.Println(a.bold(human.Cut(visible.Text(shown[i].Title(a.manyHosts())), width)))
 		for _, l := range c.Lines() {
 			a.stdout.Println(l)
 		}
 	}
-	if len(list) > plotMost {
-		a.complain(fmt.Sprintf("not drawn: %s (choose with --instance)", cli.Count(len(list)-plotMost, "more series")))
+	if n := len(list) - len(shown); n > 0 {
+		a.complain(notDrawn(n))
 	}
 	return nil
-}
-
-// gather computes the series that the arguments name, in so many points over the window that the
-// archives cover, and prints which of the series are distrusted.
-func (a *app) gather(f *seriesFlags, args []string, points int) (list []*drawn, from, to int64, err error) {
-	r, targets, err := a.request(f, args, query.Shown)
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	from, to, _ = query.Covered(a.archive, r.Window)
-	from = max(from, r.From)
-	if r.To != 0 {
-		to = min(to, r.To)
-	}
-	r.From, r.To, r.Origin = from, to, from
-	r.Step = max((to-from)/int64(points)+1, 1)
-	byKey := make(map[string]*drawn)
-	doubts := a.doubts(r.Window)
-	for _, t := range targets {
-		for s, err := range query.ReadTarget(a.archive, t, r) {
-			if err != nil {
-				return nil, 0, 0, err
-			}
-			if s.Type == metric.String {
-				continue
-			}
-			doubts.of(t, s)
-			d := drawn{host: s.Archive.Host.Name, name: s.Name, units: s.Units, rate: s.Rate}
-			if s.Instance != nil {
-				d.instance = s.Instance.Name
-			}
-			key := d.title(true)
-			if byKey[key] == nil {
-				d.values = make([]float64, points)
-				for i := range d.values {
-					d.values[i] = math.NaN()
-				}
-				byKey[key] = &d
-				list = append(list, &d)
-			}
-			for i, wall := range s.Wall {
-				if k := (wall - from - 1) / r.Step; k >= 0 && k < int64(points) {
-					byKey[key].values[k] = s.Value(i).Number()
-				}
-			}
-		}
-	}
-	if len(list) == 0 {
-		return nil, 0, 0, a.nothing(targets, f, r)
-	}
-	for _, d := range list {
-		d.join()
-	}
-	for _, one := range doubts.told {
-		a.complain("replay: " + a.doubt(one))
-	}
-	return list, from, to, nil
 }
 
 // timeRoom is the number of columns for each time on the axis.
 const timeRoom = 10
 
-// join fills the empty points between the samples of a slow series, so that it becomes a line; a
-// gap stays a gap.
-func (d *drawn) join() {
-	distance := 0
-	last := -1
-	for i, v := range d.values {
-		if v != v {
-			continue
-		}
-		if last >= 0 && (distance == 0 || i-last < distance) {
-			distance = i - last
-		}
-		last = i
+// read computes the series that the arguments name, in so many points over the window that it
+// returns, and prints which of the series are distrusted.
+func (p *plotting) read(args []string, points int) ([]*plot.Series, query.Window, error) {
+	a := p.a
+	r, targets, err := a.request(&p.series, args, query.Shown)
+	if err != nil {
+		return nil, r.Window, err
 	}
-	last = -1
-	for i, v := range d.values {
-		if v != v {
-			continue
-		}
-		if last >= 0 && i-last <= 3*distance {
-			for k := last + 1; k < i; k++ {
-				d.values[k] = d.values[last]
-			}
-		}
-		last = i
+	doubts := a.doubts(r.Window)
+	list, err := plot.Read(a.archive, targets, &r, points, func(t query.Target, s *query.Series) { doubts.of(t, s) })
+	if err == nil && len(list) == 0 {
+		err = a.nothing(targets, &p.series, r)
 	}
+	if err != nil {
+		return nil, r.Window, err
+	}
+	for _, one := range doubts.told {
+		a.complain("replay: " + a.doubt(one))
+	}
+	return list, r.Window, nil
+}
+
+// notDrawn says that there is no room for n series.
+func notDrawn(n int) string {
+	return fmt.Sprintf("not drawn: %s (choose with --instance)", cli.Count(n, "more series"))
 }

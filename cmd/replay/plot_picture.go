@@ -1,21 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/picture"
-	"tachograph/sample/metric"
-	"tachograph/store/query"
+	"tachograph/cmd/replay/internal/plot"
 )
 
 // pictureFlags describe the picture.
@@ -67,37 +63,29 @@ func (f *pictureFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// What a picture shows at most.
-const (
-	linesMost = 8 // in a panel; as many as there are colours
-	marksMost = 40
-)
-
-// plotPicture writes the series that arguments name as a picture.
-func (a *app) plotPicture(cmd *cobra.Command, f *seriesFlags, args []string, file *pictureFlags) error {
+// picture writes the series that the arguments name as a picture.
+func (p *plotting) picture(args []string) error {
+	a, file := p.a, &p.file
 	if file.path == "-" && file.png && a.width > 0 {
 		return fmt.Errorf("a terminal shows no PNG: name a file with --output, or lead the output elsewhere")
 	}
-	list, from, to, err := a.gather(f, args, picture.Points(min(max(file.width, 100), 1<<14)))
+	list, w, err := p.read(args, picture.Points(min(max(file.width, 100), 1<<14)))
 	if err != nil {
 		return err
 	}
-	p := &picture.Picture{From: from, To: to, Zone: a.zone(), Width: file.width, Height: file.height, Dark: file.dark}
-	p.Panels = a.panels(list)
-	if p.Height == 0 {
-		p.Height = picture.UsualHeight(len(p.Panels))
+	w.Hosts = a.used.Hosts
+	drawn, left := plot.Picture(a.archive, w, list)
+	if left > 0 {
+		a.tell(notDrawn(left))
 	}
-	w := query.Window{Hosts: a.used.Hosts, From: from, To: to}
-	var hosts []string
-	for _, h := range a.hostsOf(w) {
-		hosts = append(hosts, h.Name)
-		a.pictureEvents(p, h, w)
+	drawn.Zone, drawn.Width, drawn.Height, drawn.Dark = a.zone(), file.width, file.height, file.dark
+	if drawn.Height == 0 {
+		drawn.Height = picture.UsualHeight(len(drawn.Panels))
 	}
-	p.Title = strings.Join(hosts, ", ")
-	p.Subtitle = fmt.Sprintf("%s to %s (%s), times in %s", a.show(from), a.show(to), durationText(to-from), a.zone())
-	draw := p.SVG
+	drawn.Subtitle = fmt.Sprintf("%s to %s (%s), times in %s", a.show(w.From), a.show(w.To), human.Duration(time.Duration(w.To-w.From)), a.zone())
+	draw := drawn.SVG
 	if file.png {
-		draw = p.PNG
+		draw = drawn.PNG
 	}
 	bytes, err := draw()
 	if err != nil {
@@ -111,89 +99,6 @@ func (a *app) plotPicture(cmd *cobra.Command, f *seriesFlags, args []string, fil
 	if _, err := a.writeWhole(a.ctx, file.path, func(w io.Writer) error { _, err := w.Write(bytes); return err }); err != nil {
 		return err
 	}
-	a.tell(fmt.Sprintf("%s: %s, %d x %d", file.path, human.Bytes(float64(len(bytes))), p.Width, p.Height))
-	a.finish(cmd, args, false)
+	a.tell(fmt.Sprintf("%s: %s, %d x %d", file.path, human.Bytes(float64(len(bytes))), drawn.Width, drawn.Height))
 	return nil
-}
-
-// panels puts the series of one metric into one panel. If they are too many, it takes those with
-// the largest values.
-func (a *app) panels(list []*drawn) []picture.Panel {
-	var panels []picture.Panel
-	var names []string
-	byName := make(map[string][]*drawn)
-	for _, d := range list {
-		if byName[d.name] == nil {
-			names = append(names, d.name)
-		}
-		byName[d.name] = append(byName[d.name], d)
-	}
-	left := 0
-	if len(names) > plotMost {
-		for _, n := range names[plotMost:] {
-			left += len(byName[n])
-		}
-		names = names[:plotMost]
-	}
-	for _, n := range names {
-		some := byName[n]
-		if len(some) > linesMost {
-			slices.SortStableFunc(some, func(x, y *drawn) int { return cmp.Compare(y.sum(), x.sum()) })
-			left += len(some) - linesMost
-			some = some[:linesMost]
-		}
-		panel := picture.Panel{Title: n, Units: some[0].units, Rate: some[0].rate}
-		for _, d := range some {
-			name := d.instance
-			if a.manyHosts() {
-				name = strings.TrimSpace(d.host + " " + name)
-			}
-			panel.Lines = append(panel.Lines, picture.Line{Name: name, Values: d.values})
-		}
-		panels = append(panels, panel)
-	}
-	if left > 0 {
-		a.tell(fmt.Sprintf("not drawn: %s (choose with --instance)", cli.Count(left, "more series")))
-	}
-	return panels
-}
-
-// sum adds up the values of a series.
-func (d *drawn) sum() float64 {
-	total := 0.0
-	for _, v := range d.values {
-		if !math.IsNaN(v) {
-			total += v
-		}
-	}
-	return total
-}
-
-// bandTexts are the names of breaks in a picture.
-var bandTexts = map[metric.EventKind]string{metric.EventSleep: "asleep", metric.EventWake: "asleep", metric.EventShutdown: "off", metric.EventPanic: "panic", metric.EventBoot: "off"}
-
-// pictureEvents marks what happened to a host, and when it was not recorded.
-func (a *app) pictureEvents(p *picture.Picture, h metric.Host, w query.Window) {
-	w.Hosts = []string{h.ID}
-	name := ""
-	if a.manyHosts() {
-		name = h.Name + ": "
-	}
-	for _, b := range query.Breaks(a.archive, query.Window{Hosts: w.Hosts, From: w.From}) {
-		if b.Length() <= 0 || b.From > w.To {
-			continue
-		}
-		p.Bands = append(p.Bands, picture.Band{From: b.From, To: b.To, Text: name + cmp.Or(bandTexts[b.Kind], "not recorded")})
-	}
-	for e := range query.SortedEvents(a.archive, w) {
-		if len(p.Marks) < marksMost && !query.Everyday(e.Kind) && !unmarked[e.Kind] {
-			p.Marks = append(p.Marks, picture.Mark{At: e.At.Wall, Text: name + string(e.Kind) + ": " + e.Text})
-		}
-	}
-}
-
-// unmarked are events without a mark: bands show them, or they are the recorder's own affairs.
-var unmarked = map[metric.EventKind]bool{
-	metric.EventSleep: true, metric.EventWake: true, metric.EventGap: true, metric.EventRotate: true, metric.EventShip: true,
-	metric.EventRemoved: true, metric.EventBudget: true, metric.EventConfig: true, metric.EventOverrun: true,
 }

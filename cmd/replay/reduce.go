@@ -23,14 +23,16 @@ import (
 	"tachograph/store/rewrite"
 )
 
-type reduceFlags struct {
+// reduction makes a small archive of archives.
+type reduction struct {
+	a         *app
 	keep      time.Duration
 	dst       string
 	processes string
 }
 
 func reduceCommand(a *app) *cobra.Command {
-	f := &reduceFlags{}
+	r := &reduction{a: a}
 	cmd := &cobra.Command{
 		Use:   "reduce [ARCHIVE...] --keep STEP -o NEW",
 		Short: "Make a small archive of minima, means, maxima and totals, for years",
@@ -54,65 +56,63 @@ Archives of several boots become a bundle, which is one file and read as one. St
 whole seconds that divide a day. You can reduce a reduced archive again, to longer steps.`,
 		Example: `  replay reduce --keep 1m -o 2026-11.tacho /var/lib/tachograph
   replay reduce --keep 5m --processes top=50 -o year.tacho *.tacho`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.reduce(f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(args) },
 	}
 	fl := cmd.Flags()
-	fl.DurationVar(&f.keep, "keep", 0, "length of a step: 10s, 1m, 5m, 1h, ...")
-	fl.StringVarP(&f.dst, "output", "o", "", "the new archive; must not exist")
-	fl.StringVar(&f.processes, "processes", "all", "processes to keep: all, top=N or none")
+	fl.DurationVar(&r.keep, "keep", 0, "length of a step: 10s, 1m, 5m, 1h, ...")
+	fl.StringVarP(&r.dst, "output", "o", "", "the new archive; must not exist")
+	fl.StringVar(&r.processes, "processes", "all", "processes to keep: all, top=N or none")
 	return cmd
 }
 
 // top returns how many processes are kept; -1 for all.
-func (f *reduceFlags) top() (int, error) {
-	switch f.processes {
+func (r *reduction) top() (int, error) {
+	switch r.processes {
 	case "all":
 		return -1, nil
 	case "none":
 		return 0, nil
 	}
-	if text, ok := strings.CutPrefix(f.processes, "top="); ok {
+	if text, ok := strings.CutPrefix(r.processes, "top="); ok {
 		if n, err := strconv.Atoi(text); err == nil && n > 0 {
 			return n, nil
 		}
 	}
-	return 0, fmt.Errorf("--processes is all, none or top=N with a number above 0, not %q", f.processes)
+	return 0, fmt.Errorf("--processes is all, none or top=N with a number above 0, not %q", r.processes)
 }
 
-func (a *app) reduce(f *reduceFlags, args []string) error {
+func (r *reduction) run(args []string) error {
+	a := r.a
 	switch {
-	case f.keep == 0:
+	case r.keep == 0:
 		return errors.New("reduce needs the length of a step: --keep 1m")
-	case f.dst == "":
+	case r.dst == "":
 		return errors.New("reduce needs a name for the new archive: -o NEW.tacho")
 	}
-	if err := reduce.Check(f.keep, nil); err != nil {
+	if err := reduce.Check(r.keep, nil); err != nil {
 		return err
 	}
-	if _, err := f.top(); err != nil {
+	if _, err := r.top(); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(f.dst); err == nil {
-		return fmt.Errorf("%s exists already, and nothing is written over; name another or remove it", f.dst)
+	if _, err := os.Lstat(r.dst); err == nil {
+		return fmt.Errorf("%s exists already, and nothing is written over; name another or remove it", r.dst)
 	}
 	paths, err := a.archivePaths(args)
 	if err != nil {
 		return err
 	}
 	a.paths = paths
-	if err := a.spare(f.dst); err != nil {
+	if err := a.spare(r.dst); err != nil {
 		return err
 	}
-	r, err := store.Open(paths...)
+	from, err := store.Open(paths...)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	for _, l := range r.Losses() {
-		a.losses = append(a.losses, l)
-		a.warn(l.What + "; it is left out")
-	}
-	files := slices.DeleteFunc(r.Files(), func(f *archive.File) bool { return f.Info.Empty })
+	defer from.Close()
+	a.leaveOut(from.Losses()...)
+	files := slices.DeleteFunc(from.Files(), func(f *archive.File) bool { return f.Info.Empty })
 	if len(files) == 0 {
 		return nothing("nothing was recorded in %s", strings.Join(paths, ", "))
 	}
@@ -123,14 +123,14 @@ func (a *app) reduce(f *reduceFlags, args []string) error {
 			return fmt.Errorf("of some of what %s covers there are other archives that tell more: reduce either it or them", file.Info.Path)
 		}
 	}
-	if err := reduce.Check(f.keep, infos); err != nil {
+	if err := reduce.Check(r.keep, infos); err != nil {
 		return err
 	}
 	defer a.collector.reducing()()
 	ctx, stop := a.untilEnded()
 	defer stop()
 	boots := reduce.Boots(files)
-	made, err := a.reduceBoots(ctx, f, boots)
+	made, err := r.boots(ctx, boots)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -146,24 +146,24 @@ func (a *app) reduce(f *reduceFlags, args []string) error {
 			after += st.Size()
 		}
 	}
-	a.stdout.Printf("%s: %s of %s in steps of %s, %s of what had %s\n", f.dst, cli.Count(len(boots), "archive"),
-		human.Duration(time.Duration(infos[len(infos)-1].To-infos[0].From)), human.Duration(f.keep), human.Bytes(float64(after)), human.Bytes(float64(before)))
+	a.stdout.Printf("%s: %s of %s in steps of %s, %s of what had %s\n", r.dst, cli.Count(len(boots), "archive"),
+		human.Duration(time.Duration(infos[len(infos)-1].To-infos[0].From)), human.Duration(r.keep), human.Bytes(float64(after)), human.Bytes(float64(before)))
 	if len(a.losses) > 0 {
 		return errNo
 	}
 	return nil
 }
 
-// reduceBoots reduces the archives of each boot. The result is one file, a bundle if there are
+// boots reduces the archives of each boot. The result is one file, a bundle if there are
 // several boots.
-func (a *app) reduceBoots(ctx context.Context, f *reduceFlags, boots [][]*archive.File) (made []string, err error) {
+func (r *reduction) boots(ctx context.Context, boots [][]*archive.File) (made []string, err error) {
 	if len(boots) == 1 {
-		return []string{f.dst}, a.reduceBoot(ctx, f, f.dst, boots[0])
+		return []string{r.dst}, r.boot(ctx, r.dst, boots[0])
 	}
-	disk.Clear(f.dst)
-	scratch, remove, err := disk.MkdirScratch(f.dst)
+	disk.Clear(r.dst)
+	scratch, remove, err := disk.MkdirScratch(r.dst)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", f.dst, cli.Cause(err))
+		return nil, fmt.Errorf("cannot write %s: %w", r.dst, cli.Cause(err))
 	}
 	defer remove()
 	for _, files := range boots {
@@ -175,15 +175,15 @@ func (a *app) reduceBoots(ctx context.Context, f *reduceFlags, boots [][]*archiv
 				break
 			}
 		}
-		if err := a.reduceBoot(ctx, f, filepath.Join(scratch, name), files); err != nil {
+		if err := r.boot(ctx, filepath.Join(scratch, name), files); err != nil {
 			return nil, err
 		}
 		made = append(made, filepath.Join(scratch, name))
 	}
-	return []string{f.dst}, together(ctx, f.dst, made)
+	return []string{r.dst}, together(ctx, r.dst, made)
 }
 
-func (a *app) reduceBoot(ctx context.Context, f *reduceFlags, path string, files []*archive.File) error {
+func (r *reduction) boot(ctx context.Context, path string, files []*archive.File) error {
 	var of []string
 	if slices.ContainsFunc(files, func(o *archive.File) bool { return len(o.Hidden) > 0 }) {
 		var paths []string
@@ -192,21 +192,20 @@ func (a *app) reduceBoot(ctx context.Context, f *reduceFlags, path string, files
 				paths, of = append(paths, file.Info.Path), append(of, file.Info.ID)
 			}
 		}
-		r, done, err := a.merged(ctx, path, paths, files[0].Info.BootID)
+		merged, done, err := r.merged(ctx, path, paths, files[0].Info.BootID)
 		if err != nil {
 			return err
 		}
 		defer done()
-		files = r.Files()
+		files = merged.Files()
 	}
-	bar := a.newBar("reducing " + files[0].Info.Path)
+	bar := r.a.newBar("reducing " + files[0].Info.Path)
 	defer bar.clear()
-	opt := reduce.Options{Step: f.keep, Of: of, Progress: bar.show, Note: func(err error) {
+	opt := reduce.Options{Step: r.keep, Of: of, Progress: bar.show, Note: func(err error) {
 		bar.clear()
-		a.losses = append(a.losses, rewrite.Lost(&files[0].Info, err))
-		a.warn(err.Error() + "; it is left out")
+		r.a.leaveOut(rewrite.Lost(&files[0].Info, err))
 	}}
-	n, err := f.top()
+	n, err := r.top()
 	switch {
 	case err != nil:
 		return err
@@ -224,7 +223,7 @@ func (a *app) reduceBoot(ctx context.Context, f *reduceFlags, path string, files
 
 // merged joins the archives of a boot in a file beside dst, as merge does: what several of them
 // hold is in it once. done removes the file.
-func (a *app) merged(ctx context.Context, dst string, paths []string, boot string) (r *store.Reader, done func(), err error) {
+func (r *reduction) merged(ctx context.Context, dst string, paths []string, boot string) (read *store.Reader, done func(), err error) {
 	disk.Clear(dst)
 	dir, remove, err := disk.MkdirScratch(dst)
 	if err != nil {
@@ -233,50 +232,12 @@ func (a *app) merged(ctx context.Context, dst string, paths []string, boot strin
 	path := filepath.Join(dir, "merged"+layout.FinishedSuffix)
 	report, err := rewrite.Copy(path, rewrite.CopyOptions{Context: ctx, Boots: []string{boot}}, paths...)
 	if err == nil {
-		a.losses = append(a.losses, report.Lost...)
-		for _, l := range report.Lost {
-			a.warn(l.What + "; it is left out")
-		}
-		r, err = store.Open(path)
+		r.a.leaveOut(report.Lost...)
+		read, err = store.Open(path)
 	}
 	if err != nil {
 		remove()
 		return nil, nil, err
 	}
-	return r, func() { _ = r.Close(); remove() }, nil
-}
-
-// tellSteps prints that some values are known only by steps, because their archives were
-// reduced.
-func (a *app) tellSteps() {
-	var steps []string
-	to := int64(0)
-	detailed := false
-	for _, info := range a.archive.Archives() {
-		if info.Step == 0 {
-			detailed = true
-			continue
-		}
-		if text := human.Duration(time.Duration(info.Step)); !slices.Contains(steps, text) {
-			steps = append(steps, text)
-		}
-		to = max(to, info.To)
-	}
-	if len(steps) == 0 || a.sink != nil {
-		return
-	}
-	until := ""
-	if detailed {
-		until = " up to " + a.show(to)
-	}
-	a.tell("values" + until + " are of steps of " + strings.Join(steps, " and ") + ": what was recorded was reduced")
-}
-
-// stepText says how long the steps of a reduced archive are, and from how many archives it was
-// made.
-func stepText(info *store.ArchiveInfo) string {
-	if info.Step == 0 {
-		return ""
-	}
-	return fmt.Sprintf("to steps of %s, of %s", human.Duration(time.Duration(info.Step)), cli.Count(len(info.Of), "archive"))
+	return read, func() { _ = read.Close(); remove() }, nil
 }

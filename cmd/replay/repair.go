@@ -26,14 +26,14 @@ not changed; exit status 1 says that something is lost.`,
 			if dst == "" {
 				return errors.New("repair needs a name for the new archive: -o NEW.tacho")
 			}
-			return a.repair(paths[0], dst)
+			return repair(a, paths[0], dst)
 		},
 	}
 	cmd.Flags().StringVarP(&dst, "output", "o", "", "the new archive; must not exist")
 	return cmd
 }
 
-func (a *app) repair(src, dst string) error {
+func repair(a *app, src, dst string) error {
 	a.paths = []string{src}
 	if err := a.spare(dst); err != nil {
 		return err

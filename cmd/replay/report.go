@@ -24,14 +24,16 @@ const (
 	reportCrash  = time.Hour
 )
 
-type reportFlags struct {
+// reporting writes a page about a window of one host.
+type reporting struct {
+	a       *app
 	dst, at string
 	crash   bool
 	force   bool
 }
 
 func reportCommand(a *app) *cobra.Command {
-	f := &reportFlags{}
+	p := &reporting{a: a}
 	cmd := &cobra.Command{
 		Use:   "report [ARCHIVE...]",
 		Short: "A page with plots in one file, to attach to a ticket",
@@ -63,29 +65,30 @@ name first, so that there is a whole file or none.`,
 			if !a.table() {
 				return fmt.Errorf("report writes a page; other commands answer as %s", a.format)
 			}
-			if f.crash && (f.at != "" || a.from != "" || a.to != "") {
+			if p.crash && (p.at != "" || a.from != "" || a.to != "") {
 				return errors.New("--last-crash finds the window by itself: give it without --at, --from and --to")
 			}
 			if err := a.load(args...); err != nil {
 				return err
 			}
-			return a.report(cmd, args, f)
+			return p.run(cmd, args)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.dst, "output", "o", "", "file to write; - is standard output")
-	fl.StringVar(&f.at, "at", "", "the instant in question, where the cursor begins")
-	fl.BoolVar(&f.crash, "last-crash", false, "the hour before the last panic or unclean end")
-	fl.BoolVar(&f.force, "force", false, "overwrite a file that exists")
+	fl.StringVarP(&p.dst, "output", "o", "", "file to write; - is standard output")
+	fl.StringVar(&p.at, "at", "", "the instant in question, where the cursor begins")
+	fl.BoolVar(&p.crash, "last-crash", false, "the hour before the last panic or unclean end")
+	fl.BoolVar(&p.force, "force", false, "overwrite a file that exists")
 	return cmd
 }
 
-func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
+func (p *reporting) run(cmd *cobra.Command, args []string) error {
+	a := p.a
 	w, err := a.window()
 	if err != nil {
 		return err
 	}
-	host, err := a.reportedHost(w)
+	host, err := reportedHost(a.archive, w)
 	if err != nil {
 		return err
 	}
@@ -94,53 +97,49 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 	if r.Defs, err = a.definitions(); err != nil {
 		return err
 	}
-	if err := a.reportedWindow(&r, f); err != nil {
+	if err := p.window(&r); err != nil {
 		return err
 	}
-	if f.dst == "" {
-		f.dst = a.reportName(r)
+	if p.dst == "" {
+		p.dst = reportName(&a.session, r)
 	}
-	if f.dst != "-" {
-		if err := mayWrite(f.dst, f.force); err != nil {
+	if p.dst != "-" {
+		if err := mayWrite(p.dst, p.force); err != nil {
 			return err
 		}
 	} else if a.width > 0 {
 		return errors.New("-o - writes the page to standard output, which is a terminal here: send it into a file or a pipe")
 	}
 	r.Command = strings.Join(a.reproduce(cmd, args), " ")
-	bar, start := a.newBar("making the page"), time.Now()
-	r.Progress = func(share float64) {
-		if time.Since(start) > time.Second {
-			bar.show(int64(share*1000), 1000)
-		}
-	}
+	bar := a.newLateBar("making the page")
+	r.Progress = func(share float64) { bar.show(int64(share*1000), 1000) }
 	ctx, stop := a.untilEnded()
 	defer stop()
-	p, err := report.Collect(ctx, a.archive, r)
+	page, err := report.Collect(ctx, a.archive, r)
 	bar.clear()
 	if err != nil {
 		return err
 	}
-	if f.dst == "-" {
-		return p.WriteHTML(a.stdout.Unwrap())
+	if p.dst == "-" {
+		return page.WriteHTML(a.stdout.Unwrap())
 	}
-	n, err := a.writeWhole(ctx, f.dst, p.WriteHTML)
+	n, err := a.writeWhole(ctx, p.dst, page.WriteHTML)
 	if err != nil {
 		return err
 	}
 	asked := ""
-	if f.crash {
+	if p.crash {
 		asked = "; " + r.Asked
 	}
-	a.stdout.Printf("%s: %s, %s%s\n", f.dst, p.Title(), human.Bytes(float64(n)), asked)
+	a.stdout.Printf("%s: %s, %s%s\n", p.dst, page.Title(), human.Bytes(float64(n)), asked)
 	return nil
 }
 
 // reportedHost returns the host that a report covers.
-func (a *app) reportedHost(w query.Window) (string, error) {
+func reportedHost(a query.Archive, w query.Window) (string, error) {
 	var ids, names []string
-	for _, h := range a.archive.Hosts() {
-		if _, _, list := query.Covered(a.archive, query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}); w.Wants(h.ID) && len(list) > 0 {
+	for _, h := range a.Hosts() {
+		if _, _, list := query.Covered(a, query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}); w.Wants(h.ID) && len(list) > 0 {
 			ids, names = append(ids, h.ID), append(names, h.Name)
 		}
 	}
@@ -150,18 +149,19 @@ func (a *app) reportedHost(w query.Window) (string, error) {
 	return ids[0], nil
 }
 
-// reportedWindow applies --at and --last-crash to the window.
-func (a *app) reportedWindow(r *report.Request, f *reportFlags) error {
+// window applies --at and --last-crash to the window.
+func (p *reporting) window(r *report.Request) error {
+	a := p.a
 	switch {
-	case f.crash:
+	case p.crash:
 		c, ok := report.LastCrash(a.archive, r.Host)
 		if !ok {
 			return errors.New("no panic and no unclean end was recorded: replay events shows what was")
 		}
 		r.From, r.To, r.Cursor = c.Last-int64(reportCrash), c.Up+int64(time.Minute), c.Last
 		r.Asked = c.Text
-	case f.at != "":
-		at, err := a.instant("at", f.at)
+	case p.at != "":
+		at, err := a.instant("at", p.at)
 		if err != nil {
 			return err
 		}
@@ -185,13 +185,13 @@ func (a *app) reportedWindow(r *report.Request, f *reportFlags) error {
 }
 
 // reportName returns the name of a page if none was given.
-func (a *app) reportName(r report.Request) string {
+func reportName(s *session, r report.Request) string {
 	from := r.From
-	if begin, _, _ := query.Covered(a.archive, query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To}); from < begin {
+	if begin, _, _ := query.Covered(s.archive, query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To}); from < begin {
 		from = begin
 	}
 	name := "host"
-	for _, h := range a.archive.Hosts() {
+	for _, h := range s.archive.Hosts() {
 		if h.ID == r.Host {
 			name = h.Name
 		}
@@ -203,7 +203,7 @@ func (a *app) reportName(r report.Request) string {
 		}
 		return '_'
 	}, name[:min(len(name), 60)]), ".-")
-	return name + "-" + a.in(from).Format("20060102T150405") + ".html"
+	return name + "-" + s.in(from).Format("20060102T150405") + ".html"
 }
 
 // mayWrite refuses to overwrite dst unless force is set.

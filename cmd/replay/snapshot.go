@@ -7,31 +7,28 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/redact"
 	"tachograph/sample/metric"
 	"tachograph/sample/stack"
-	"tachograph/store"
 	"tachograph/store/disk"
 	"tachograph/store/layout"
 	"tachograph/store/query"
 	"tachograph/store/rewrite"
 )
 
-type snapshotFlags struct {
+// snapshot cuts a window out.
+type snapshot struct {
+	a                    *app
 	dst                  string
 	instances, processes []string
 	redact, keyFile      string
 }
 
 func snapshotCommand(a *app) *cobra.Command {
-	f := &snapshotFlags{}
+	s := &snapshot{a: a}
 	cmd := &cobra.Command{
 		Use:   "snapshot [METRIC...] [--from TIME] [--to TIME] [-o FILE]",
 		Short: "Cut a window out, as an archive of its own",
@@ -66,23 +63,24 @@ whose machine it was.`,
   replay snapshot --redact --from 03:00 --to 03:10 -o incident.tacho
   replay snapshot --redact --key-file fleet.key --from -10m
   replay snapshot --process Safari --from 03:00 --to +1h -o safari.tacho`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.snapshot(cmd, f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd, args) },
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.dst, "output", "o", "", "file to write, which must not exist; - is standard output")
-	fl.StringArrayVarP(&f.instances, "instance", "i", nil, "only instances whose name matches: a glob, or /regexp/ (repeatable)")
-	fl.StringArrayVar(&f.processes, "process", nil, "of processes only those whose name matches (repeatable)")
-	fl.StringVar(&f.redact, "redact", "", "pseudonyms for names that could identify; =all for well-known ones as well")
+	fl.StringVarP(&s.dst, "output", "o", "", "file to write, which must not exist; - is standard output")
+	fl.StringArrayVarP(&s.instances, "instance", "i", nil, "only instances whose name matches: a glob, or /regexp/ (repeatable)")
+	fl.StringArrayVar(&s.processes, "process", nil, "of processes only those whose name matches (repeatable)")
+	fl.StringVar(&s.redact, "redact", "", "pseudonyms for names that could identify; =all for well-known ones as well")
 	fl.Lookup("redact").NoOptDefVal = redactNames
-	fl.StringVar(&f.keyFile, "key-file", "", "with --redact: a secret, which gives a name the same pseudonym wherever it is used")
+	fl.StringVar(&s.keyFile, "key-file", "", "with --redact: a secret, which gives a name the same pseudonym wherever it is used")
 	return cmd
 }
 
-func (a *app) snapshot(cmd *cobra.Command, f *snapshotFlags, args []string) error {
+func (s *snapshot) run(cmd *cobra.Command, args []string) error {
+	a := s.a
 	if !a.table() {
 		return fmt.Errorf("snapshot writes an archive; other commands answer as %s", a.format)
 	}
-	if f.dst == "-" && a.width > 0 {
+	if s.dst == "-" && a.width > 0 {
 		return errors.New("-o - writes the archive to standard output, which is a terminal here: send it into a file or a pipe")
 	}
 	if err := a.load(); err != nil {
@@ -93,23 +91,23 @@ func (a *app) snapshot(cmd *cobra.Command, f *snapshotFlags, args []string) erro
 		return err
 	}
 	opt := rewrite.CopyOptions{ReadOptions: rewrite.ReadOptions{Hosts: w.Hosts, From: w.From, To: w.To}}
-	if opt.Metrics, err = a.chosenMetrics(args); err != nil {
+	if opt.Metrics, err = chosenMetrics(&a.session, args); err != nil {
 		return err
 	}
-	if opt.Instance, err = f.instance(); err != nil {
+	if opt.Instance, err = s.instance(); err != nil {
 		return err
 	}
-	mapping, err := f.mapping()
+	mapping, err := s.mapping()
 	if err != nil {
 		return err
 	}
 	if mapping != nil {
 		opt.Mapping = mapping
 	}
-	dst := f.dst
+	dst := s.dst
 	switch dst {
 	case "":
-		dst = a.snapshotName(w, mapping)
+		dst = snapshotName(&a.session, w, mapping)
 	case "-":
 		at := filepath.Join(os.TempDir(), "replay-snapshot")
 		disk.Clear(at)
@@ -120,105 +118,30 @@ func (a *app) snapshot(cmd *cobra.Command, f *snapshotFlags, args []string) erro
 		defer remove()
 		dst = filepath.Join(dir, "snapshot.tacho")
 	}
-	report, err := a.copy(dst, opt)
+	report, err := copyArchives(a, dst, opt)
 	if err != nil {
 		return err
 	}
-	if f.dst == "-" {
+	if s.dst == "-" {
 		if err := send(a.stdout.Unwrap(), dst); err != nil {
 			return err
 		}
-		return a.missing(report)
+		return missing(a, report)
 	}
-	a.stdout.Println(dst + ": " + a.copied(report))
-	a.left(mapping)
+	a.stdout.Println(dst + ": " + copied(a.clock, report))
+	left(&a.page, mapping)
 	a.finish(cmd, args, false)
-	return a.missing(report)
-}
-
-// copy writes a file from the open archives, with a progress bar if that takes long.
-func (a *app) copy(dst string, opt rewrite.CopyOptions) (*rewrite.Report, error) {
-	r, ok := a.archive.(*store.Reader)
-	if !ok {
-		return nil, errors.New("only archives can be copied")
-	}
-	if err := a.spare(dst); err != nil {
-		return nil, err
-	}
-	ctx, stop := a.untilEnded()
-	defer stop()
-	bar, start := a.newBar("writing "+dst), time.Now()
-	opt.Progress = func(done, total int64) {
-		if time.Since(start) > time.Second {
-			bar.show(done, total)
-		}
-	}
-	opt.Context = ctx
-	report, err := rewrite.CopyFrom(dst, opt, r)
-	bar.clear()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return report, err
-}
-
-// copied describes what a file made of archives holds.
-func (a *app) copied(r *rewrite.Report) string {
-	var values, events uint64
-	hosts := make(map[string]bool)
-	var names []string
-	for _, w := range r.Archives {
-		values, events = values+w.Values, events+w.Events
-		if !hosts[w.Host.ID] {
-			hosts[w.Host.ID] = true
-			names = append(names, w.Host.Name)
-		}
-	}
-	from, to := r.Archives[0].From, r.Archives[0].To
-	for _, w := range r.Archives {
-		from, to = min(from, w.From), max(to, w.To)
-	}
-	text := fmt.Sprintf("%s, %s to %s, %s, %s, %s", strings.Join(names, ", "), a.show(from), a.show(to),
-		cli.Count(values, "value"), cli.Count(events, "event"), human.Bytes(float64(r.Bytes)))
-	if n := len(r.Archives); n > 1 {
-		text += fmt.Sprintf(", a bundle of %d archives", n)
-	}
-	return text
-}
-
-// missing warns of what a copy lacks, and returns errNo if it lacks anything.
-func (a *app) missing(r *rewrite.Report) error {
-	told := make(map[string]bool)
-	for _, in := range a.archive.Archives() {
-		for _, text := range in.Damage {
-			told[text] = true // reported when the archive was opened
-		}
-	}
-	lost := len(a.losses) > 0 // archives that could not be opened at all
-	for _, l := range r.Lost {
-		lost = true
-		if !told[l.What] {
-			told[l.What] = true
-			a.warn(l.Path + ": " + l.What + "; it is not in the copy")
-		}
-	}
-	for _, text := range r.Conflicts {
-		a.warn("two archives disagree, and the first is believed: " + text)
-	}
-	if lost || len(r.Conflicts) > 0 {
-		return errNo
-	}
-	return nil
+	return missing(a, report)
 }
 
 // chosenMetrics returns a function that accepts the named metrics, and those that they are
 // computed from; nil accepts all.
-func (a *app) chosenMetrics(args []string) (func(*metric.Desc) bool, error) {
+func chosenMetrics(s *session, args []string) (func(*metric.Desc) bool, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
 	chosen := make(map[string]bool)
-	list, err := a.named(args)
+	list, err := s.named(args)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +152,7 @@ func (a *app) chosenMetrics(args []string) (func(*metric.Desc) bool, error) {
 		}
 		chosen[name] = true
 		for _, operand := range metricName.FindAllString(formula, -1) {
-			if d := a.archive.Lookup(operand); d != nil {
+			if d := s.archive.Lookup(operand); d != nil {
 				add(d.Name, d.Formula)
 			}
 		}
@@ -243,12 +166,12 @@ func (a *app) chosenMetrics(args []string) (func(*metric.Desc) bool, error) {
 var metricName = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.]*`)
 
 // instance returns a function that accepts the chosen instances; nil accepts all.
-func (f *snapshotFlags) instance() (func(string, *metric.Instance) bool, error) {
-	all, _, err := query.InstanceFilter(f.instances)
+func (s *snapshot) instance() (func(string, *metric.Instance) bool, error) {
+	all, _, err := query.InstanceFilter(s.instances)
 	if err != nil {
 		return nil, err
 	}
-	process, _, err := query.InstanceFilter(f.processes)
+	process, _, err := query.InstanceFilter(s.processes)
 	if err != nil {
 		return nil, err
 	}
@@ -264,8 +187,8 @@ func (f *snapshotFlags) instance() (func(string, *metric.Instance) bool, error) 
 }
 
 // snapshotName returns the name of a snapshot if none was given.
-func (a *app) snapshotName(w query.Window, mapping *redact.Mapping) string {
-	from, to, list := query.Covered(a.archive, w)
+func snapshotName(s *session, w query.Window, mapping *redact.Mapping) string {
+	from, to, list := query.Covered(s.archive, w)
 	if w.From != 0 {
 		from = max(from, w.From)
 	}
@@ -273,7 +196,7 @@ func (a *app) snapshotName(w query.Window, mapping *redact.Mapping) string {
 		to = min(to, w.To)
 	}
 	host := "hosts"
-	if len(list) > 0 && !a.manyHosts() {
+	if len(list) > 0 && !s.manyHosts() {
 		host = list[0].Host.Name
 		if mapping != nil {
 			host = mapping.Name(list[0].Host)

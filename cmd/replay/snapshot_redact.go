@@ -14,20 +14,20 @@ const (
 )
 
 // mapping returns what replaces names; nil leaves them.
-func (f *snapshotFlags) mapping() (*redact.Mapping, error) {
-	opt := redact.Options{All: f.redact == redactAll}
-	switch f.redact {
+func (s *snapshot) mapping() (*redact.Mapping, error) {
+	opt := redact.Options{All: s.redact == redactAll}
+	switch s.redact {
 	case "":
-		if f.keyFile != "" {
+		if s.keyFile != "" {
 			return nil, errors.New("--key-file is for pseudonyms: --redact makes them")
 		}
 		return nil, nil
 	case redactNames, redactAll:
 	default:
-		return nil, fmt.Errorf("--redact=%s: it is --redact, or --redact=all for well-known names as well", f.redact)
+		return nil, fmt.Errorf("--redact=%s: it is --redact, or --redact=all for well-known names as well", s.redact)
 	}
-	if f.keyFile != "" {
-		key, err := redact.ReadKey(f.keyFile)
+	if s.keyFile != "" {
+		key, err := redact.ReadKey(s.keyFile)
 		if err != nil {
 			return nil, fmt.Errorf("--key-file: %w", err)
 		}
@@ -37,12 +37,12 @@ func (f *snapshotFlags) mapping() (*redact.Mapping, error) {
 }
 
 // left prints what could still identify the machine in a redacted file.
-func (a *app) left(m *redact.Mapping) {
+func left(p *page, m *redact.Mapping) {
 	if m == nil {
 		return
 	}
-	a.stdout.Println("What is left in it that could tell whose machine it was:")
+	p.stdout.Println("What is left in it that could tell whose machine it was:")
 	for _, text := range m.Left() {
-		a.stdout.Println("- " + text)
+		p.stdout.Println("- " + text)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/config"
 	"tachograph/store/layout"
@@ -24,13 +24,13 @@ index agrees with the content. It prints one line for each finding and exits
 with 1 if there is any.
 
 The archive that a recorder is writing can be verified at any time.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return verify(a, args) },
 	}
 }
 
-// sources returns the paths for a command without a window.
-func (s *session) sources(args []string) ([]string, error) {
-	paths := append(append([]string{}, s.archives...), args...)
+// sources returns the paths to check, which need not be readable.
+func sources(archives, args []string) ([]string, error) {
+	paths := slices.Concat(archives, args)
 	if len(paths) > 0 {
 		return paths, nil
 	}
@@ -41,8 +41,8 @@ func (s *session) sources(args []string) ([]string, error) {
 	return []string{dir}, nil
 }
 
-func (a *app) verify(args []string) error {
-	paths, err := a.sources(args)
+func verify(a *app, args []string) error {
+	paths, err := sources(a.archives, args)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (a *app) verify(args []string) error {
 		for _, one := range found {
 			a.alarming(one.String())
 		}
-	} else if err := a.findings(f, found); err != nil {
+	} else if err := writeFindings(&a.page, f, found); err != nil {
 		return err
 	}
 	if len(found) > 0 {
@@ -84,8 +84,8 @@ func (a *app) verify(args []string) error {
 	return nil
 }
 
-// findings writes findings for programs.
-func (p *page) findings(f out.Format, found []mend.Finding) error {
+// writeFindings writes findings for programs.
+func writeFindings(p *page, f out.Format, found []mend.Finding) error {
 	columns := []out.Column{{Name: "path"}, {Name: "where"}, {Name: "what"}, {Name: "from"}, {Name: "to"}}
 	w := out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Spreadsheet: p.spreadsheet})
 	for _, one := range found {
@@ -101,41 +101,4 @@ func (p *page) findings(f out.Format, found []mend.Finding) error {
 		}
 	}
 	return w.Close()
-}
-
-// A bar shows progress on a terminal.
-type bar struct {
-	page  *page
-	what  string
-	shown int64
-}
-
-func (p *page) newBar(what string) *bar { return &bar{page: p, what: what, shown: -1} }
-
-// show draws the bar if it has moved by a percent.
-func (b *bar) show(done, total int64) {
-	if !b.page.progress || total == 0 {
-		return
-	}
-	const width = 30
-	percent := done * 100 / total
-	if percent == b.shown {
-		return
-	}
-	b.shown = percent
-	line := make([]byte, width)
-	for i := range line {
-		line[i] = '.'
-		if int64(i)*100 < percent*width {
-			line[i] = '#'
-		}
-	}
-	b.page.stderr.Printf(visible.EraseLine+"%s [%s] %3d%%", b.what, line, percent)
-}
-
-// clear erases the bar.
-func (b *bar) clear() {
-	if b.shown >= 0 {
-		fmt.Fprint(b.page.stderr, visible.EraseLine)
-	}
 }

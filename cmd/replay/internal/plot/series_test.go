@@ -1,4 +1,4 @@
-package main
+package plot
 
 import (
 	"math"
@@ -23,10 +23,10 @@ func TestJoin(t *testing.T) {
 		{"none", []float64{nan, nan}, []float64{nan, nan}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := &drawn{values: slices.Clone(c.values)}
-			d.join()
-			if !slices.EqualFunc(d.values, c.want, func(x, y float64) bool { return x == y || x != x && y != y }) {
-				t.Errorf("%v becomes %v, want %v", c.values, d.values, c.want)
+			s := &Series{Values: slices.Clone(c.values)}
+			s.join()
+			if !slices.EqualFunc(s.Values, c.want, func(x, y float64) bool { return x == y || x != x && y != y }) {
+				t.Errorf("%v becomes %v, want %v", c.values, s.Values, c.want)
 			}
 		})
 	}
