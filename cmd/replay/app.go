@@ -89,6 +89,9 @@ func (a *app) execute(args []string) error {
 	root.SetArgs(withNegatives(root, args))
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	if completing(args) {
+		a.damageTold = nil // A shell that asks for words gets nothing else.
+	}
 	err := contain(root.Execute)
 	a.tellDamage()
 	if a.close != nil {

@@ -13,7 +13,7 @@ import (
 // flag has a digit as its name. All words that are neither flags nor values of flags go behind
 // "--".
 func withNegatives(root *cobra.Command, args []string) []string {
-	if len(args) > 0 && strings.HasPrefix(args[0], "__") {
+	if completing(args) {
 		return args // Completion distinguishes the words itself.
 	}
 	cmd, flags := root, []string(nil)
@@ -47,6 +47,9 @@ func withNegatives(root *cobra.Command, args []string) []string {
 	}
 	return slices.Concat(flags, []string{"--"}, plain)
 }
+
+// completing reports whether a shell asks for words.
+func completing(args []string) bool { return len(args) > 0 && strings.HasPrefix(args[0], "__") }
 
 // isNegative reports whether s begins as a negative number or time.
 func isNegative(s string) bool {

@@ -16,7 +16,7 @@ import (
 )
 
 func browseCommand(a *app) *cobra.Command {
-	at, follow := "", false
+	b := &browsing{a: a}
 	cmd := &cobra.Command{
 		Use:   "browse [ARCHIVE...]",
 		Short: "Travel through time on the whole screen",
@@ -44,14 +44,14 @@ that shows the last moment again.`,
 			if err := notArchives(args); err != nil {
 				return err
 			}
-			if err := a.canBrowse(); err != nil {
+			if err := canBrowse(&a.page); err != nil {
 				return err
 			}
-			return a.browse(cmd, at, follow, args)
+			return b.run(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&at, "at", "", "the moment to begin with (default: the end of the recording)")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is being recorded: at the end, F returns there")
+	cmd.Flags().StringVar(&b.at, "at", "", "the moment to begin with (default: the end of the recording)")
+	cmd.Flags().BoolVarP(&b.follow, "follow", "f", false, "go on with what is being recorded: at the end, F returns there")
 	return cmd
 }
 
@@ -67,12 +67,12 @@ func notArchives(args []string) error {
 }
 
 // canBrowse returns an error that says why browse cannot draw on the whole screen.
-func (a *app) canBrowse() error {
+func canBrowse(p *page) error {
 	const instead = "replay at TIME prints a moment"
 	switch term := os.Getenv("TERM"); {
-	case !a.table():
-		return fmt.Errorf("browse draws on the whole screen; %s as %s", instead, a.format)
-	case a.width == 0:
+	case !p.table():
+		return fmt.Errorf("browse draws on the whole screen; %s as %s", instead, p.format)
+	case p.width == 0:
 		return fmt.Errorf("browse draws on a terminal, and its output is none; %s", instead)
 	case term == "" || term == "dumb":
 		return fmt.Errorf("browse needs a terminal that can be drawn on, and TERM is %q; %s", term, instead)
@@ -80,10 +80,17 @@ func (a *app) canBrowse() error {
 	return nil
 }
 
-// browse shows what was recorded of one host or, with --follow, what is still being recorded.
-func (a *app) browse(cmd *cobra.Command, at string, follow bool, args []string) error {
+// browsing shows what was recorded of one host or, with --follow, what is still being recorded.
+type browsing struct {
+	a      *app
+	at     string // where the cursor begins; "" for the end
+	follow bool
+}
+
+func (b *browsing) run(cmd *cobra.Command, args []string) error {
+	a := b.a
 	opt := browse.Options{
-		ASCII: a.ascii, Color: a.color, Now: a.now, Parse: a.browsedTime,
+		ASCII: a.ascii, Color: a.color, Now: a.now, Parse: b.instant,
 		Sentence: func(c *query.Change) string {
 			return sentence(c, sides{clock: func(wall int64) string { return a.in(wall).Format("15:04:05") }})
 		},
@@ -91,30 +98,31 @@ func (a *app) browse(cmd *cobra.Command, at string, follow bool, args []string) 
 	}
 	ctx, stop := a.untilEnded()
 	defer stop()
-	if follow {
-		if err := a.browseOn(ctx, &opt, at, args); err != nil {
+	if b.follow {
+		if err := b.goOn(ctx, &opt, args); err != nil {
 			return err
 		}
-		return a.showBrowser(ctx, opt)
+		return b.show(ctx, opt)
 	}
 	if err := a.load(args...); err != nil {
 		return err
 	}
-	open, err := a.browsed(at)
+	open, err := b.host()
 	if err != nil {
 		return err
 	}
 	opt.Open = func(context.Context) (browse.Opened, error) { return open() }
-	return a.showBrowser(ctx, opt)
+	return b.show(ctx, opt)
 }
 
-// browsed returns a function that opens the chosen host, with the cursor on the time at.
-func (a *app) browsed(at string) (open func() (browse.Opened, error), err error) {
+// host returns a function that opens the chosen host.
+func (b *browsing) host() (open func() (browse.Opened, error), err error) {
+	a := b.a
 	w, err := a.window()
 	if err != nil {
 		return nil, err
 	}
-	host, note, err := a.oneHost(w)
+	host, note, err := oneHost(a.archive, w)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +132,8 @@ func (a *app) browsed(at string) (open func() (browse.Opened, error), err error)
 		return nil, err
 	}
 	o := browse.Opened{Zone: a.zone(), From: w.From, To: w.To, Note: note}
-	if at != "" {
-		if o.At, err = a.instant("at", at); err != nil {
+	if b.at != "" {
+		if o.At, err = a.instant("at", b.at); err != nil {
 			return nil, err
 		}
 	}
@@ -138,14 +146,15 @@ func (a *app) browsed(at string) (open func() (browse.Opened, error), err error)
 	}, nil
 }
 
-// browsedTime parses a time that the user types while looking at the moment at.
-func (a *app) browsedTime(text string, at int64) (int64, error) {
-	t, err := a.reference().Beside(text, time.Unix(0, at))
+// instant parses a time that the user types while looking at the moment at.
+func (b *browsing) instant(text string, at int64) (int64, error) {
+	t, err := b.a.reference().Beside(text, time.Unix(0, at))
 	return t.UnixNano(), err
 }
 
-// showBrowser runs the browser and then prints the command that shows the last moment again.
-func (a *app) showBrowser(ctx context.Context, opt browse.Options) error {
+// show runs the browser and then prints the command that shows the last moment again.
+func (b *browsing) show(ctx context.Context, opt browse.Options) error {
+	a := b.a
 	answer, err := browse.Run(ctx, opt)
 	if answer.Busy {
 		a.close = nil // Reads still under way end with the process.
@@ -157,10 +166,10 @@ func (a *app) showBrowser(ctx context.Context, opt browse.Options) error {
 }
 
 // oneHost chooses the host to show: of the hosts that w accepts, the one recorded last.
-func (a *app) oneHost(w query.Window) (host, note string, err error) {
+func oneHost(a query.Archive, w query.Window) (host, note string, err error) {
 	last := int64(0)
 	names := make(map[string]string)
-	for _, info := range a.archive.Archives() {
+	for _, info := range a.Archives() {
 		if !w.Wants(info.Host.ID) {
 			continue
 		}
@@ -176,29 +185,4 @@ func (a *app) oneHost(w query.Window) (host, note string, err error) {
 		note = fmt.Sprintf("this is %s, recorded last; --host shows one of the other %d", names[host], n)
 	}
 	return host, note, nil
-}
-
-// commandLine returns the shell words of a command that runs args on the open archives, with the
-// same hosts, derived metrics and zone.
-func (s *session) commandLine(cmd *cobra.Command, args []string) []string {
-	line := []string{cmd.Root().Name()}
-	for _, word := range args {
-		line = append(line, quote(word))
-	}
-	for _, p := range s.paths {
-		line = append(line, "--archive", quote(absolute(p)))
-	}
-	for _, h := range s.hosts {
-		line = append(line, "--host="+quote(h))
-	}
-	for _, p := range s.derived {
-		line = append(line, "--derived", quote(absolute(p)))
-	}
-	if s.utc {
-		line = append(line, "--utc")
-	}
-	if s.tz != "" {
-		line = append(line, "--tz="+quote(s.tz))
-	}
-	return line
 }

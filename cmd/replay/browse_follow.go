@@ -18,9 +18,10 @@ import (
 	"tachograph/store/query"
 )
 
-// browseOn prepares opt for browsing a recording that is still being written. The browser waits
+// goOn prepares opt for browsing a recording that is still being written. The browser waits
 // for an archive, and for the first sample in it, where there is none yet.
-func (a *app) browseOn(ctx context.Context, opt *browse.Options, at string, args []string) error {
+func (b *browsing) goOn(ctx context.Context, opt *browse.Options, args []string) error {
+	a := b.a
 	paths, err := a.archivePaths(args)
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (a *app) browseOn(ctx context.Context, opt *browse.Options, at string, args
 	var recording *moment.Recording
 	opt.Open = func(ctx context.Context) (browse.Opened, error) {
 		for {
-			o, err := a.openGrowing(at, args)
+			o, err := b.openGrowing(args)
 			if err == nil {
 				recording, _ = o.Engine.(*moment.Recording)
 				return o, nil
@@ -81,7 +82,8 @@ func isDirectory(paths []string) bool {
 
 // openGrowing opens the recording as far as it has been written. It fails while nothing has been
 // recorded.
-func (a *app) openGrowing(at string, args []string) (browse.Opened, error) {
+func (b *browsing) openGrowing(args []string) (browse.Opened, error) {
+	a := b.a
 	if a.archive == nil {
 		if err := a.session.load(args); err != nil {
 			return browse.Opened{}, err
@@ -92,7 +94,7 @@ func (a *app) openGrowing(at string, args []string) (browse.Opened, error) {
 	if _, to, _ := query.Covered(a.archive, query.Window{}); to == 0 {
 		return browse.Opened{}, &ask.Error{Kind: ask.Outside, Err: errors.New("nothing was recorded so far")}
 	}
-	open, err := a.browsed(at)
+	open, err := b.host()
 	if err != nil {
 		return browse.Opened{}, err
 	}

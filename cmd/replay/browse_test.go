@@ -13,8 +13,8 @@ import (
 	"tachograph/store/query"
 )
 
-// browsing is what browse is called with on descriptions.
-func browsing(t *testing.T, at string, paths ...string) (*app, browse.Opened) {
+// browsed is what browse is called with on descriptions.
+func browsed(t *testing.T, at string, paths ...string) (*browsing, browse.Opened) {
 	t.Helper()
 	var o, e bytes.Buffer
 	a := newApp(&o, &e, func() time.Time { return testNow })
@@ -23,7 +23,8 @@ func browsing(t *testing.T, at string, paths ...string) (*app, browse.Opened) {
 	if err := a.load(paths...); err != nil {
 		t.Fatal(err)
 	}
-	open, err := a.browsed(at)
+	b := &browsing{a: a, at: at}
+	open, err := b.host()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,22 +32,22 @@ func browsing(t *testing.T, at string, paths ...string) (*app, browse.Opened) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a, opened
+	return b, opened
 }
 
 // Of several hosts the one recorded last is shown, which is said.
 func TestBrowseChoosesAHost(t *testing.T) {
 	t.Parallel()
-	a, o := browsing(t, "", "testdata/fleet.txt")
+	b, o := browsed(t, "", "testdata/fleet.txt")
 	name := o.Engine.Host().Name
-	_, to, _ := query.Covered(a.archive, query.Window{Hosts: []string{o.Engine.Host().ID}})
-	if _, last, _ := query.Covered(a.archive, query.Window{}); to != last {
+	_, to, _ := query.Covered(b.a.archive, query.Window{Hosts: []string{o.Engine.Host().ID}})
+	if _, last, _ := query.Covered(b.a.archive, query.Window{}); to != last {
 		t.Errorf("%s was not recorded last", name)
 	}
 	if want := "this is " + name + ", recorded last; --host shows one of the other 1"; o.Note != want {
 		t.Errorf("it says %q, want %q", o.Note, want)
 	}
-	if _, o := browsing(t, "03:12", "testdata/mac.txt"); o.Note != "" || time.Unix(0, o.At).UTC().Format("15:04:05") != "03:12:00" {
+	if _, o := browsed(t, "03:12", "testdata/mac.txt"); o.Note != "" || time.Unix(0, o.At).UTC().Format("15:04:05") != "03:12:00" {
 		t.Errorf("one host is said to be %q, at %d", o.Note, o.At)
 	}
 }
@@ -54,15 +55,15 @@ func TestBrowseChoosesAHost(t *testing.T) {
 // Times are read relative to the moment looked at.
 func TestBrowseReadsTimes(t *testing.T) {
 	t.Parallel()
-	a, o := browsing(t, "", "testdata/mac.txt")
+	b, o := browsed(t, "", "testdata/mac.txt")
 	from, _ := o.Engine.Span()
 	for text, want := range map[string]string{"+90s": "03:01:30", "03:12": "03:12:00", "end-1m": "03:19:00", "start": "03:00:00"} {
-		got, err := a.browsedTime(text, from)
+		got, err := b.instant(text, from)
 		if err != nil || time.Unix(0, got).UTC().Format("15:04:05") != want {
 			t.Errorf("%s is %s (%v), want %s", text, time.Unix(0, got).UTC(), err, want)
 		}
 	}
-	if _, err := a.browsedTime("elevenses", from); err == nil {
+	if _, err := b.instant("elevenses", from); err == nil {
 		t.Error("elevenses is a time")
 	}
 }

@@ -23,11 +23,12 @@ import (
 
 // completions gives shells the words that may follow on a command line: the metrics, instances,
 // processes and kinds of the archive that it names.
-func (a *app) completions(root *cobra.Command) {
+func completions(root *cobra.Command, s *session) {
+	w := offers{s}
 	arguments := map[string]cli.Completer{
-		"at": a.instants, "ps": a.processWords, "threads": a.processWords, "stacks": a.processWords,
-		"rates": a.metricWords, "values": a.metricWords, "ranges": a.metricWords, "plot": a.metricWords,
-		"find": a.metricWords, "explain": a.metricWords, "metrics": a.metricWords, "export": a.metricWords,
+		"at": w.instants, "ps": w.processes, "threads": w.processes, "stacks": w.processes,
+		"rates": w.metrics, "values": w.metrics, "ranges": w.metrics, "plot": w.metrics,
+		"find": w.metrics, "explain": w.metrics, "metrics": w.metrics, "export": w.metrics,
 		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": cli.CompleteNothing,
 	}
 	for _, c := range root.Commands() {
@@ -45,9 +46,9 @@ func (a *app) completions(root *cobra.Command) {
 	cli.RegisterCompletion(root, map[string]cli.Completer{
 		"archive": cli.CompleteFiles, "derived": cli.CompleteFiles, "symbols": cli.CompleteFiles, "output": cli.CompleteFiles,
 		"format": formatWords, "table": tableWords,
-		"from": a.instants, "to": a.instants, "at": a.instants,
+		"from": w.instants, "to": w.instants, "at": w.instants,
 		"before": lengths, "after": lengths, "for": lengths, "step": lengths, "interval": lengths,
-		"tz": a.zoneWords, "host": a.hostWords, "kind": a.kindWords, "instance": a.instanceWords,
+		"tz": w.zones, "host": w.hosts, "kind": w.kinds, "instance": w.instances,
 		"units": cli.CompleteFixed("B", "KB", "MB", "GB", "KB/s", "MB/s", "sec", "millisec"),
 		"by":    byWords, "group": groupWords,
 		"sort":   sortWords,
@@ -101,36 +102,37 @@ func asStrings[T ~string](list []T) []string {
 	return out
 }
 
-// forWords opens the archive for completion, which must print nothing, and reports whether that
-// worked.
-func (a *app) forWords() bool {
-	if a.archive == nil {
-		a.damageTold = nil
-		if a.load() != nil {
-			return false
-		}
+// offers are the words from the archive that the command line names.
+type offers struct{ s *session }
+
+// open opens the archive, and reports whether that worked.
+func (w offers) open() bool {
+	s := w.s
+	if s.archive == nil && s.load(nil) != nil || len(s.archive.Archives()) == 0 {
+		return false
 	}
-	hosts, err := a.hostIDs()
-	a.used.Hosts = hosts
+	hosts, err := s.hostIDs()
+	s.used.Hosts = hosts
 	return err == nil
 }
 
 // offer returns the words that begin with what has been typed.
 func offer(list []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	list = slices.DeleteFunc(list, func(s string) bool { return !strings.HasPrefix(s, typed) })
+	list = slices.DeleteFunc(list, func(word string) bool { return !strings.HasPrefix(word, typed) })
 	slices.Sort(list)
 	return slices.Compact(list), cobra.ShellCompDirectiveNoFileComp
 }
 
-// metricWords offers metrics; in an expression, for its last word.
-func (a *app) metricWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// metrics offers metrics; in an expression, for its last word.
+func (w offers) metrics(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s := w.s
 	before, name := "", typed
 	if i := strings.LastIndexAny(typed, " (+-*/<>=&|,!"); i >= 0 {
 		before, name = typed[:i+1], typed[i+1:]
 	}
 	var descs []*metric.Desc
-	if a.forWords() {
-		descs = a.archive.Metrics()
+	if w.open() {
+		descs = s.archive.Metrics()
 	} else {
 		descs = append(catalog.For(catalog.Darwin), catalog.For(catalog.Linux)...)
 	}
@@ -143,12 +145,13 @@ func (a *app) metricWords(_ *cobra.Command, _ []string, typed string) ([]cobra.C
 	return offer(list, typed)
 }
 
-// instanceWords offers the instances of the metrics on the command line.
-func (a *app) instanceWords(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if !a.forWords() {
+// instances offers the instances of the metrics on the command line.
+func (w offers) instances(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s := w.s
+	if !w.open() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	targets, err := query.Targets(a.archive, &query.Definitions{}, args)
+	targets, err := query.Targets(s.archive, &query.Definitions{}, args)
 	if err != nil {
 		targets = nil
 	}
@@ -159,15 +162,16 @@ func (a *app) instanceWords(_ *cobra.Command, args []string, typed string) ([]co
 			continue
 		}
 		seen[t.Metric.Indom] = true
-		list = append(list, query.InstanceNames(a.archive, a.used, t.Metric)...)
+		list = append(list, query.InstanceNames(s.archive, s.used, t.Metric)...)
 	}
 	return offer(list, typed)
 }
 
-// processWords offers the names of the processes at the moment or in the window of the command
+// processes offers the names of the processes at the moment or in the window of the command
 // line. At a moment it also offers their pids, once a word has been begun.
-func (a *app) processWords(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if !a.forWords() {
+func (w offers) processes(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s := w.s
+	if !w.open() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	text := ""
@@ -175,21 +179,21 @@ func (a *app) processWords(cmd *cobra.Command, _ []string, typed string) ([]cobr
 		text = f.Value.String()
 	}
 	var list []string
-	if a.from != "" || a.to != "" {
-		w, err := a.window()
+	if s.from != "" || s.to != "" {
+		window, err := s.window()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		for _, n := range query.InstanceNames(a.archive, w, &metric.Desc{Indom: "process"}) {
+		for _, n := range query.InstanceNames(s.archive, window, &metric.Desc{Indom: "process"}) {
 			list = append(list, query.ProcessName(&metric.Instance{Name: n}))
 		}
 		return offer(list, typed)
 	}
-	at, err := a.moment(text, a.used)
+	at, err := s.moment(text, s.used)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all := query.Processes(a.archive, a.used, at, nil)
+	all := query.Processes(s.archive, s.used, at, nil)
 	for _, p := range all {
 		list = append(list, p.Name)
 		if typed != "" {
@@ -199,30 +203,32 @@ func (a *app) processWords(cmd *cobra.Command, _ []string, typed string) ([]cobr
 	return offer(list, typed)
 }
 
-func (a *app) hostWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	hosts := a.hosts
-	a.hosts = nil // The word being typed is not a host yet.
-	defer func() { a.hosts = hosts }()
-	if !a.forWords() {
+func (w offers) hosts(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s := w.s
+	hosts := s.hosts
+	s.hosts = nil // The word being typed is not a host yet.
+	defer func() { s.hosts = hosts }()
+	if !w.open() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var list []string
-	for _, h := range a.archive.Hosts() {
+	for _, h := range s.archive.Hosts() {
 		list = append(list, h.Name)
 	}
 	return offer(list, typed)
 }
 
-// kindWords offers the kinds of events that the archive holds, each with its number of events.
-func (a *app) kindWords(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if a.archive == nil && len(args) > 0 {
-		a.archives = append(a.archives, args...)
+// kinds offers the kinds of events that the archive holds, each with its number of events.
+func (w offers) kinds(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s := w.s
+	if s.archive == nil && len(args) > 0 {
+		s.archives = append(s.archives, args...)
 	}
-	if !a.forWords() {
+	if !w.open() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	seen := make(map[metric.EventKind]int)
-	for e := range a.archive.Events(0, 0) {
+	for e := range s.archive.Events(0, 0) {
 		seen[e.Kind]++
 	}
 	var list []string
@@ -240,18 +246,19 @@ func sortWords(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion
 }
 
 // instants offers the words for times, with the times at which the archive begins and ends.
-func (a *app) instants(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (w offers) instants(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s := w.s
 	list := []string{"now", "start", "end", "today", "yesterday", "noon", "-5m", "-1h", "-1d"}
-	if a.forWords() {
-		ref := a.reference()
+	if w.open() {
+		ref := s.reference()
 		for _, kind := range when.Lasts {
 			if at := ref.Last(kind); !at.IsZero() {
-				list = append(list, cobra.CompletionWithDesc("last "+kind, a.show(at.UnixNano())))
+				list = append(list, cobra.CompletionWithDesc("last "+kind, s.show(at.UnixNano())))
 			}
 		}
 		for i, word := range list {
 			if at := map[string]time.Time{"start": ref.Start, "end": ref.End}[word]; !at.IsZero() {
-				list[i] = cobra.CompletionWithDesc(word, a.show(at.UnixNano()))
+				list[i] = cobra.CompletionWithDesc(word, s.show(at.UnixNano()))
 			}
 		}
 	}
@@ -261,7 +268,8 @@ func (a *app) instants(_ *cobra.Command, args []string, typed string) ([]cobra.C
 // zoneTable lists the time zones, on all systems that keep them in files.
 const zoneTable = "/usr/share/zoneinfo/zone.tab"
 
-func (a *app) zoneWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (w offers) zones(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s := w.s
 	list := []string{"UTC", "local"}
 	if f, err := os.Open(zoneTable); err == nil {
 		defer f.Close()
@@ -271,11 +279,11 @@ func (a *app) zoneWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Com
 			}
 		}
 	}
-	tz := a.tz
-	a.tz = ""
-	defer func() { a.tz = tz }()
-	if a.forWords() {
-		for _, info := range a.archive.Archives() {
+	tz := s.tz
+	s.tz = ""
+	defer func() { s.tz = tz }()
+	if w.open() {
+		for _, info := range s.archive.Archives() {
 			list = append(list, zoneOf(info)...)
 		}
 	}

@@ -114,6 +114,31 @@ func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 	return line
 }
 
+// commandLine returns the shell words of a command that runs args on the open archives, with the
+// same hosts, derived metrics and zone.
+func (s *session) commandLine(cmd *cobra.Command, args []string) []string {
+	line := []string{cmd.Root().Name()}
+	for _, word := range args {
+		line = append(line, quote(word))
+	}
+	for _, p := range s.paths {
+		line = append(line, "--archive", quote(absolute(p)))
+	}
+	for _, h := range s.hosts {
+		line = append(line, "--host="+quote(h))
+	}
+	for _, p := range s.derived {
+		line = append(line, "--derived", quote(absolute(p)))
+	}
+	if s.utc {
+		line = append(line, "--utc")
+	}
+	if s.tz != "" {
+		line = append(line, "--tz="+quote(s.tz))
+	}
+	return line
+}
+
 // pinEnd makes the present end of an archive that still grows the end of the window.
 func (s *session) pinEnd() {
 	_, end, list := query.Covered(s.archive, query.Window{Hosts: s.used.Hosts})

@@ -95,7 +95,7 @@ zone of the machine that was recorded; --tz names another.`,
 	root.AddCommand(cli.CompletionCommand(), cli.StatusTopic())
 	root.SetHelpCommand(manual.HelpCommand())
 	root.SetHelpFunc(manual.Help)
-	a.completions(root)
+	completions(root, &a.session)
 	return root
 }
 
