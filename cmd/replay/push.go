@@ -116,7 +116,8 @@ func newClickHouse(f *pushFlags, to *push.Endpoint) (push.Sink, error) {
 }
 
 func pushCommand(a *app) *cobra.Command {
-	f := &pushFlags{}
+	p := &pushing{a: a}
+	f := &p.pushFlags
 	cmd := &cobra.Command{
 		Use:   "push [ARCHIVE...] --to URL",
 		Short: "Bring what is recorded to a server: Prometheus, ClickHouse, OpenTelemetry",
@@ -162,9 +163,9 @@ and the N with the most memory at each reading, and one total of all others.`,
 				}
 			}
 			if f.status {
-				return a.pushStatus(f, args)
+				return p.tellStatus(args)
 			}
-			return a.push(f, args)
+			return p.run(args)
 		},
 	}
 	fl := cmd.Flags()
@@ -201,55 +202,25 @@ and the N with the most memory at each reading, and one total of all others.`,
 	return cmd
 }
 
-// push checks the flags, and pushes.
-func (a *app) push(f *pushFlags, args []string) error {
-	sink, to, whole, err := f.sink()
+// pushing brings what is recorded to a server.
+type pushing struct {
+	a *app
+	pushFlags
+}
+
+// run checks the flags, and pushes.
+func (p *pushing) run(args []string) error {
+	a := p.a
+	sink, to, whole, err := p.sink()
 	if err != nil {
 		return err
 	}
-	if f.createOnly {
-		if !whole {
-			return fmt.Errorf("%s has no tables to make: --create-only is for clickhouse", to)
-		}
-		ctx, stop := a.untilEnded()
-		defer stop()
-		if err := sink.Prepare(ctx); err != nil {
-			return fmt.Errorf("%s: %w", to, err)
-		}
-		a.stdout.Printf("%s has its tables\n", to)
-		return nil
+	if p.createOnly {
+		return p.makeTables(sink, to, whole)
 	}
-	if f.again && (f.follow || a.from != "") {
-		return errors.New("--again pushes what is set aside and nothing else: leave --follow and --from out")
-	}
-	opt := push.Options{Target: to.String(), Sink: sink, Forever: f.follow, Again: f.again, StopRefused: f.stop, MaxValues: f.values, Note: func(text string) {
-		a.tell(visible.Text(text))
-		a.stderr.Flush()
-	}}
-	if !f.follow {
-		opt.GiveUp = 5 * time.Minute
-	}
-	if whole { // few large inserts, or ClickHouse has more parts to merge than it can
-		opt.MaxAge = clickhouse.Batch.Age
-		if opt.MaxValues == 0 {
-			opt.MaxValues = clickhouse.Batch.Values
-		}
-	}
-	for _, d := range []struct {
-		name, text string
-		to         *time.Duration
-	}{{"every", f.age, &opt.MaxAge}, {"give-up", f.giveUp, &opt.GiveUp}} {
-		if d.text == "" {
-			continue
-		}
-		length, err := when.Duration(d.text)
-		if err != nil || length <= 0 {
-			return fmt.Errorf("--%s %s is no length of time: write 10s, 5m or 1h", d.name, d.text)
-		}
-		*d.to = length
-	}
-	if f.values < 0 || f.processes < 0 || f.processes > mostProcesses {
-		return fmt.Errorf("--batch is 1 or more, --processes 0 to %d", mostProcesses)
+	opt, err := p.options(sink, to, whole)
+	if err != nil {
+		return err
 	}
 	paths, err := a.archivePaths(args)
 	if err != nil {
@@ -261,24 +232,24 @@ func (a *app) push(f *pushFlags, args []string) error {
 		}
 		opt.Archives = append(opt.Archives, path)
 	}
-	host, err := a.pushed(f, args, &opt)
+	host, err := p.host(args, &opt)
 	if err != nil {
 		return err
 	}
-	opt.Open, opt.Oldest = push.Archives(follow.Options{Host: host, Complete: catalog.Complete, Wait: f.follow}, paths...)
-	if f.runAs != "" {
-		name := f.runAs
-		if name == "nobody" {
-			name = ""
-		}
+	opt.Open, opt.Oldest = push.Archives(follow.Options{Host: host, Complete: catalog.Complete, Wait: p.follow}, paths...)
+	if p.runAs != "" {
 		if err := to.Keep(); err != nil {
 			return err
+		}
+		name := p.runAs
+		if name == "nobody" {
+			name = ""
 		}
 		if err := serve.Become(name, paths); err != nil {
 			return err
 		}
 	}
-	if opt.State = f.state; f.state == "" {
+	if opt.State = p.state; p.state == "" {
 		dir := config.PushDir()
 		if err := push.EnsureDir(dir); err != nil {
 			return err
@@ -288,19 +259,16 @@ func (a *app) push(f *pushFlags, args []string) error {
 	a.collector.later()
 	ctx, stop := a.untilEnded()
 	defer stop()
-	if f.again {
-		return a.pushAgain(ctx, opt)
+	if p.again {
+		return p.pushAgain(ctx, opt)
 	}
 	engine := push.New(opt)
 	err = engine.Run(ctx)
 	s := engine.State()
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && (s.Batches == 0 || !errors.Is(err, context.Canceled)) {
 		return err
 	}
-	if s.Batches == 0 && err != nil {
-		return err
-	}
-	a.stdout.Printf("%s has %s of %s%s\n", opt.Target, cli.Count(s.Values, "value"), visible.Text(s.Name), a.upToWords(&s))
+	a.stdout.Printf("%s has %s of %s%s\n", opt.Target, cli.Count(s.Values, "value"), visible.Text(s.Name), upToWords(a.clock, &s))
 	if err == nil && s.Refused+s.RefusedValues > 0 {
 		a.tell("refused until now: " + cli.Count(s.RefusedValues, "value") + " (--status says why, --again pushes once more what is set aside)")
 		return errNo
@@ -308,18 +276,70 @@ func (a *app) push(f *pushFlags, args []string) error {
 	return err
 }
 
+// makeTables makes the tables of a receiver that has some.
+func (p *pushing) makeTables(sink push.Sink, to *push.Endpoint, tables bool) error {
+	if !tables {
+		return fmt.Errorf("%s has no tables to make: --create-only is for clickhouse", to)
+	}
+	ctx, stop := p.a.untilEnded()
+	defer stop()
+	if err := sink.Prepare(ctx); err != nil {
+		return fmt.Errorf("%s: %w", to, err)
+	}
+	p.a.stdout.Printf("%s has its tables\n", to)
+	return nil
+}
+
+// options returns what the flags say of how to push.
+func (p *pushing) options(sink push.Sink, to *push.Endpoint, whole bool) (push.Options, error) {
+	opt := push.Options{Target: to.String(), Sink: sink, Forever: p.follow, Again: p.again, StopRefused: p.stop, MaxValues: p.values, Note: func(text string) {
+		p.a.tell(visible.Text(text))
+		p.a.stderr.Flush()
+	}}
+	if p.again && (p.follow || p.a.from != "") {
+		return opt, errors.New("--again pushes what is set aside and nothing else: leave --follow and --from out")
+	}
+	if !p.follow {
+		opt.GiveUp = 5 * time.Minute
+	}
+	if whole { // few large inserts, or ClickHouse has more parts to merge than it can
+		opt.MaxAge = clickhouse.Batch.Age
+		if opt.MaxValues == 0 {
+			opt.MaxValues = clickhouse.Batch.Values
+		}
+	}
+	for _, d := range []struct {
+		name, text string
+		to         *time.Duration
+	}{{"every", p.age, &opt.MaxAge}, {"give-up", p.giveUp, &opt.GiveUp}} {
+		if d.text == "" {
+			continue
+		}
+		length, err := when.Duration(d.text)
+		if err != nil || length <= 0 {
+			return opt, fmt.Errorf("--%s %s is no length of time: write 10s, 5m or 1h", d.name, d.text)
+		}
+		*d.to = length
+	}
+	if p.values < 0 || p.processes < 0 || p.processes > mostProcesses {
+		return opt, fmt.Errorf("--batch is 1 or more, --processes 0 to %d", mostProcesses)
+	}
+	return opt, nil
+}
+
 // mostProcesses bounds the number of process names that have series.
 const mostProcesses = 1000
 
-func (a *app) upToWords(s *pushstate.State) string {
+func upToWords(c *clock, s *pushstate.State) string {
 	if s.AckedWall == 0 {
 		return ""
 	}
-	return ", up to " + a.show(s.AckedWall)
+	return ", up to " + c.show(s.AckedWall)
 }
 
-// pushed resolves --host and --from with the archives that exist now.
-func (a *app) pushed(f *pushFlags, args []string, opt *push.Options) (host string, err error) {
+// host resolves --host and --from with the archives that exist now.
+func (p *pushing) host(args []string, opt *push.Options) (host string, err error) {
+	a := p.a
 	err = a.load(args...)
 	if a.close != nil {
 		defer func() {
@@ -328,7 +348,7 @@ func (a *app) pushed(f *pushFlags, args []string, opt *push.Options) (host strin
 			a.close, a.archive = nil, nil
 		}()
 	}
-	if err != nil && f.follow && len(a.hosts) == 0 && (a.from == "" || a.from == "now") && (fault.Of(err) == fault.NotFound || a.archive != nil) {
+	if err != nil && p.follow && len(a.hosts) == 0 && (a.from == "" || a.from == "now") && (fault.Of(err) == fault.NotFound || a.archive != nil) {
 		return "", nil // there will be one
 	}
 	if err != nil {

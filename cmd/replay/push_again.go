@@ -16,7 +16,8 @@ import (
 )
 
 // pushAgain pushes what earlier pushes set aside.
-func (a *app) pushAgain(ctx context.Context, opt push.Options) error {
+func (p *pushing) pushAgain(ctx context.Context, opt push.Options) error {
+	a := p.a
 	before, err := pushstate.Read(opt.State)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%[2]s knows of no earlier push to %[1]s: give --state if the earlier push kept its state elsewhere", opt.Target, opt.State)
@@ -43,30 +44,30 @@ func (a *app) pushAgain(ctx context.Context, opt push.Options) error {
 	return err
 }
 
-// pushStatus prints how far pushes have come, and what they set aside.
-func (a *app) pushStatus(f *pushFlags, args []string) error {
-	if len(args) > 0 || f.follow || f.again {
+// tellStatus prints how far pushes have come, and what they set aside.
+func (p *pushing) tellStatus(args []string) error {
+	if len(args) > 0 || p.follow || p.again {
 		return errors.New("--status says what is kept of pushes: it goes with --to or --state, and nothing else")
 	}
 	var list []pushstate.Told
 	switch {
-	case f.state != "":
-		s, err := pushstate.Read(f.state)
+	case p.state != "":
+		s, err := pushstate.Read(p.state)
 		if err != nil {
 			return err
 		}
-		list = append(list, pushstate.Told{Path: f.state, State: s})
+		list = append(list, pushstate.Told{Path: p.state, State: s})
 	default:
 		for _, dir := range config.PushDirs() {
 			states, errs := pushstate.In(dir)
 			list = append(list, states...)
 			for _, err := range errs {
-				a.tell(visible.Text(err.Error()))
+				p.a.tell(visible.Text(err.Error()))
 			}
 		}
 	}
-	if f.to != "" {
-		_, to, _, err := f.sink()
+	if p.to != "" {
+		_, to, _, err := p.sink()
 		if err != nil {
 			return err
 		}
@@ -82,26 +83,26 @@ func (a *app) pushStatus(f *pushFlags, args []string) error {
 		return errors.New("no push has left anything here: say --state where its file is elsewhere")
 	}
 	for _, s := range list {
-		a.tellPush(s)
+		tellPush(&p.a.page, s)
 	}
 	return nil
 }
 
 // tellPush prints the stored state of a push, whose text others may have written.
-func (a *app) tellPush(s pushstate.Told) {
-	line := func(format string, args ...any) { a.stdout.Println(visible.Text(fmt.Sprintf(format, args...))) }
+func tellPush(p *page, s pushstate.Told) {
+	line := func(format string, args ...any) { p.stdout.Println(visible.Text(fmt.Sprintf(format, args...))) }
 	r := s.Report(newestOf(s.State), time.Now())
 	line("%s", r.Words())
-	line("  %s%s", s.Path, a.upToWords(s.State))
+	line("  %s%s", s.Path, upToWords(p.clock, s.State))
 	if s.LastError != "" {
-		line("  last error, at %s: %s", a.show(s.LastErrorAt.UnixNano()), s.LastError)
+		line("  last error, at %s: %s", p.show(s.LastErrorAt.UnixNano()), s.LastError)
 	}
 	if n := s.Refused - min(s.Refused, uint64(len(s.Set))); n > 0 {
 		line("  set aside before those below, and only counted: %s", cli.Count(n, "batch"))
 	}
 	for i := range s.Set {
 		set := &s.Set[i]
-		line("  set aside at %s: %s from %s to %s: %s", a.show(set.At.UnixNano()), cli.Count(set.Values, "value"), a.show(set.Since), a.show(set.Until), set.Why)
+		line("  set aside at %s: %s from %s to %s: %s", p.show(set.At.UnixNano()), cli.Count(set.Values, "value"), p.show(set.Since), p.show(set.Until), set.Why)
 	}
 }
 
