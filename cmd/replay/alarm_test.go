@@ -99,7 +99,7 @@ func TestASCII(t *testing.T) {
 		for _, width := range []int{0, 60} {
 			var o, e strings.Builder
 			a := newApp(&o, &e, testClock)
-			a.open, a.width, a.ascii = openText, width, true
+			a.Open, a.width, a.ascii = openText, width, true
 			a.run(append(words(question), "--utc"))
 			ascii(question, o.String()+e.String())
 		}

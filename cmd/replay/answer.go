@@ -32,8 +32,8 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 		var said bytes.Buffer
 		a := newApp(io.Discard, &said, now)
 		a.sink = c.Begin
-		a.ownDefinitions = func() string { return "" }
-		a.open = func(paths ...string) (reader, error) {
+		a.OwnDefinitions = func() string { return "" }
+		a.Open = func(paths ...string) (reader, error) {
 			r, err := openArchives(paths...)
 			if err != nil {
 				return nil, err

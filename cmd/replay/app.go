@@ -45,11 +45,11 @@ type app struct {
 }
 
 func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
-	c := &clock{now: now}
+	c := &clock{Now: now}
 	return &app{
 		clock:      c,
 		ctx:        context.Background(),
-		session:    session{clock: c, open: openStore, follows: followArchives, ownDefinitions: ownDefinitions, resolved: make(map[string]string)},
+		session:    session{clock: c, Open: openStore, follows: followArchives, OwnDefinitions: ownDefinitions, Resolved: make(map[string]string)},
 		page:       page{clock: c, stdout: visible.NewWriter(stdout, false), stderr: visible.NewWriter(stderr, false)},
 		damageTold: make(map[string]bool),
 	}
@@ -57,7 +57,7 @@ func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
 
 // run executes one command line and returns the exit status.
 func (a *app) run(args []string) int {
-	a.words = args
+	a.Words = args
 	err := a.execute(args)
 	defer a.stderr.Flush()
 	a.stdout.Flush()
@@ -94,8 +94,8 @@ func (a *app) execute(args []string) error {
 	}
 	err := contain(root.Execute)
 	a.tellDamage()
-	if a.close != nil {
-		a.close()
+	if a.Close != nil {
+		a.Close()
 	}
 	return err
 }
@@ -121,12 +121,12 @@ func contain(fn func() error) (err error) {
 // recorder's own.
 func (a *app) load(args ...string) error {
 	a.collector.later()
-	if err := a.session.load(args); err != nil {
+	if err := a.session.Load(args); err != nil {
 		return err
 	}
 	a.tellDamage()
-	if len(a.archive.Archives()) == 0 {
-		return &ask.Error{Kind: ask.Unreadable, Err: fmt.Errorf("no archive in %s", strings.Join(a.paths, ", "))}
+	if len(a.Archive.Archives()) == 0 {
+		return &ask.Error{Kind: ask.Unreadable, Err: fmt.Errorf("no archive in %s", strings.Join(a.Paths, ", "))}
 	}
 	a.tellSteps()
 	return nil
@@ -135,7 +135,7 @@ func (a *app) load(args ...string) error {
 // tellDamage warns, once for each file, that all or part of it could not be read. Some damage is
 // found only when a question reads the damaged part.
 func (a *app) tellDamage() {
-	if a.archive == nil {
+	if a.Archive == nil {
 		return
 	}
 	wrong := make(map[string][]string)
@@ -146,19 +146,19 @@ func (a *app) tellDamage() {
 		}
 		wrong[path] = append(wrong[path], what...)
 	}
-	for _, info := range a.archive.Archives() {
+	for _, info := range a.Archive.Archives() {
 		if len(info.Damage) > 0 {
 			note(info.Path, info.Damage...)
 		}
 	}
-	for _, info := range a.archive.Archives() {
+	for _, info := range a.Archive.Archives() {
 		if a.damageTold != nil && !a.damageTold[info.Path] && len(info.Damage) == 0 && isCopy(info.Path) {
 			a.damageTold[info.Path] = true
-			a.warn(copyText(info.Path) + "; the last that is here is of " + a.show(info.To))
+			a.warn(copyText(info.Path) + "; the last that is here is of " + a.Show(info.To))
 		}
 	}
-	losses := a.archive.Losses()
-	a.losses = append(a.losses, losses...)
+	losses := a.Archive.Losses()
+	a.Losses = append(a.Losses, losses...)
 	if a.damageTold == nil {
 		return
 	}
@@ -187,7 +187,7 @@ func (a *app) tellDamage() {
 
 // leaveOut warns of what could not be read and is left out of what the command makes.
 func (a *app) leaveOut(losses ...store.Loss) {
-	a.losses = append(a.losses, losses...)
+	a.Losses = append(a.Losses, losses...)
 	for _, l := range losses {
 		a.warn(l.What + "; it is left out")
 	}
@@ -199,7 +199,7 @@ func (a *app) tellSteps() {
 	var steps []string
 	to := int64(0)
 	detailed := false
-	for _, info := range a.archive.Archives() {
+	for _, info := range a.Archive.Archives() {
 		if info.Step == 0 {
 			detailed = true
 			continue
@@ -214,7 +214,7 @@ func (a *app) tellSteps() {
 	}
 	until := ""
 	if detailed {
-		until = " up to " + a.show(to)
+		until = " up to " + a.Show(to)
 	}
 	a.tell("values" + until + " are of steps of " + strings.Join(steps, " and ") + ": what was recorded was reduced")
 }
@@ -235,7 +235,7 @@ func (a *app) warn(text string) {
 // there are several hosts.
 func (a *app) rows(columns ...out.Column) (out.Writer, error) {
 	host := out.Column{Name: "host", Only: out.Nowhere, Flex: true}
-	if a.manyHosts() {
+	if a.ManyHosts() {
 		host.Only = out.Everywhere
 	}
 	return a.begin(append([]out.Column{host}, columns...))

@@ -33,7 +33,7 @@ resource over the interval that ends there.`,
 			if err := a.load(); err != nil {
 				return err
 			}
-			w, err := a.window()
+			w, err := a.Window()
 			if err != nil {
 				return err
 			}
@@ -41,13 +41,13 @@ resource over the interval that ends there.`,
 			if err != nil {
 				return err
 			}
-			a.used.From, a.used.To = at-int64(around), at+int64(around)
+			a.Used.From, a.Used.To = at-int64(around), at+int64(around)
 			if err := a.at(w, at); err != nil {
 				return err
 			}
 			a.tellDoubtsOf(w, func(d *query.Distrust) bool { return d.Holds(at) })
-			args = []string{a.resolved["at"]}
-			delete(a.resolved, "at")
+			args = []string{a.Resolved["at"]}
+			delete(a.Resolved, "at")
 			a.finish(cmd, args, a.table())
 			return nil
 		},
@@ -82,11 +82,11 @@ func (a *app) at(w query.Window, at int64) error {
 		points = 1
 	}
 	shown := 0
-	for _, h := range a.archive.Hosts() {
+	for _, h := range a.Archive.Hosts() {
 		if !w.Wants(h.ID) {
 			continue
 		}
-		m, err := query.MomentAt(a.archive, h, at, around, points)
+		m, err := query.MomentAt(a.Archive, h, at, around, points)
 		switch {
 		case err != nil:
 			return err
@@ -114,8 +114,8 @@ func (a *app) at(w query.Window, at int64) error {
 }
 
 func (p *page) atPage(m *query.Moment) {
-	p.headed(m.Host.Name, "at "+p.show(m.At), 0)
-	if stance := moment.Sentence(&m.Stance, p.zone()); stance != "" {
+	p.headed(m.Host.Name, "at "+p.Show(m.At), 0)
+	if stance := moment.Sentence(&m.Stance, p.Zone()); stance != "" {
 		p.prose(stance)
 	}
 	if len(m.Gauges) > 0 {
@@ -165,7 +165,7 @@ func (p *page) atEvents(m *query.Moment) {
 			p.stdout.Printf("\n%s\n", p.bold("events within 10 minutes"))
 		}
 		if shown <= most {
-			p.labelled(fmt.Sprintf("%s  %8s  ", p.in(e.At.Wall).Format("15:04:05"), relative(e.At.Wall-m.At)), string(e.Kind)+": "+e.Text)
+			p.labelled(fmt.Sprintf("%s  %8s  ", p.In(e.At.Wall).Format("15:04:05"), relative(e.At.Wall-m.At)), string(e.Kind)+": "+e.Text)
 		}
 	}
 	if shown > most {

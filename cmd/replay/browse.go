@@ -90,9 +90,9 @@ type browsing struct {
 func (b *browsing) run(cmd *cobra.Command, args []string) error {
 	a := b.a
 	opt := browse.Options{
-		ASCII: a.ascii, Color: a.color, Now: a.now, Parse: b.instant,
+		ASCII: a.ascii, Color: a.color, Now: a.Now, Parse: b.instant,
 		Sentence: func(c *query.Change) string {
-			return sentence(c, sides{clock: func(wall int64) string { return a.in(wall).Format("15:04:05") }})
+			return sentence(c, sides{clock: func(wall int64) string { return a.In(wall).Format("15:04:05") }})
 		},
 		Command: func(args ...string) string { return strings.Join(a.commandLine(cmd, args), " ") },
 	}
@@ -118,27 +118,27 @@ func (b *browsing) run(cmd *cobra.Command, args []string) error {
 // host returns a function that opens the chosen host.
 func (b *browsing) host() (open func() (browse.Opened, error), err error) {
 	a := b.a
-	w, err := a.window()
+	w, err := a.Window()
 	if err != nil {
 		return nil, err
 	}
-	host, note, err := oneHost(a.archive, w)
+	host, note, err := oneHost(a.Archive, w)
 	if err != nil {
 		return nil, err
 	}
-	a.used.Hosts, a.location = []string{host}, nil
-	defs, err := a.definitions()
+	a.Used.Hosts, a.location = []string{host}, nil
+	defs, err := a.Definitions()
 	if err != nil {
 		return nil, err
 	}
-	o := browse.Opened{Zone: a.zone(), From: w.From, To: w.To, Note: note}
+	o := browse.Opened{Zone: a.Zone(), From: w.From, To: w.To, Note: note}
 	if b.at != "" {
-		if o.At, err = a.instant("at", b.at); err != nil {
+		if o.At, err = a.Instant("at", b.at); err != nil {
 			return nil, err
 		}
 	}
 	return func() (browse.Opened, error) {
-		r, err := moment.Open(a.archive, host, defs)
+		r, err := moment.Open(a.Archive, host, defs)
 		if err == nil {
 			o.Engine = r
 		}
@@ -148,7 +148,7 @@ func (b *browsing) host() (open func() (browse.Opened, error), err error) {
 
 // instant parses a time that the user types while looking at the moment at.
 func (b *browsing) instant(text string, at int64) (int64, error) {
-	t, err := b.a.reference().Beside(text, time.Unix(0, at))
+	t, err := b.a.Reference().Beside(text, time.Unix(0, at))
 	return t.UnixNano(), err
 }
 
@@ -157,10 +157,10 @@ func (b *browsing) show(ctx context.Context, opt browse.Options) error {
 	a := b.a
 	answer, err := browse.Run(ctx, opt)
 	if answer.Busy {
-		a.close = nil // Reads still under way end with the process.
+		a.Close = nil // Reads still under way end with the process.
 	}
 	if err == nil && answer.At != 0 {
-		a.stdout.Println("# " + opt.Command("browse", "--at", a.in(answer.At).Format(time.RFC3339Nano)))
+		a.stdout.Println("# " + opt.Command("browse", "--at", a.In(answer.At).Format(time.RFC3339Nano)))
 	}
 	return err
 }

@@ -22,7 +22,7 @@ import (
 // for an archive, and for the first sample in it, where there is none yet.
 func (b *browsing) goOn(ctx context.Context, opt *browse.Options, args []string) error {
 	a := b.a
-	paths, err := a.archivePaths(args)
+	paths, err := a.Locate(args)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (b *browsing) goOn(ctx context.Context, opt *browse.Options, args []string)
 		}
 	}
 	opt.Refresh = func() error {
-		if err := a.archive.Refresh(); err != nil {
+		if err := a.Archive.Refresh(); err != nil {
 			return err
 		}
 		return recording.Refresh()
@@ -84,14 +84,14 @@ func isDirectory(paths []string) bool {
 // recorded.
 func (b *browsing) openGrowing(args []string) (browse.Opened, error) {
 	a := b.a
-	if a.archive == nil {
-		if err := a.session.load(args); err != nil {
+	if a.Archive == nil {
+		if err := a.session.Load(args); err != nil {
 			return browse.Opened{}, err
 		}
-	} else if err := a.archive.Refresh(); err != nil {
+	} else if err := a.Archive.Refresh(); err != nil {
 		return browse.Opened{}, err
 	}
-	if _, to, _ := query.Covered(a.archive, query.Window{}); to == 0 {
+	if _, to, _ := query.Covered(a.Archive, query.Window{}); to == 0 {
 		return browse.Opened{}, &ask.Error{Kind: ask.Outside, Err: errors.New("nothing was recorded so far")}
 	}
 	open, err := b.host()

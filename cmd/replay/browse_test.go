@@ -18,7 +18,7 @@ func browsed(t *testing.T, at string, paths ...string) (*browsing, browse.Opened
 	t.Helper()
 	var o, e bytes.Buffer
 	a := newApp(&o, &e, func() time.Time { return testNow })
-	a.open = openText
+	a.Open = openText
 	a.format = "table"
 	if err := a.load(paths...); err != nil {
 		t.Fatal(err)
@@ -40,8 +40,8 @@ func TestBrowseChoosesAHost(t *testing.T) {
 	t.Parallel()
 	b, o := browsed(t, "", "testdata/fleet.txt")
 	name := o.Engine.Host().Name
-	_, to, _ := query.Covered(b.a.archive, query.Window{Hosts: []string{o.Engine.Host().ID}})
-	if _, last, _ := query.Covered(b.a.archive, query.Window{}); to != last {
+	_, to, _ := query.Covered(b.a.Archive, query.Window{Hosts: []string{o.Engine.Host().ID}})
+	if _, last, _ := query.Covered(b.a.Archive, query.Window{}); to != last {
 		t.Errorf("%s was not recorded last", name)
 	}
 	if want := "this is " + name + ", recorded last; --host shows one of the other 1"; o.Note != want {

@@ -108,11 +108,11 @@ type offers struct{ s *session }
 // open opens the archive, and reports whether that worked.
 func (w offers) open() bool {
 	s := w.s
-	if s.archive == nil && s.load(nil) != nil || len(s.archive.Archives()) == 0 {
+	if s.Archive == nil && s.Load(nil) != nil || len(s.Archive.Archives()) == 0 {
 		return false
 	}
-	hosts, err := s.hostIDs()
-	s.used.Hosts = hosts
+	hosts, err := s.HostIDs()
+	s.Used.Hosts = hosts
 	return err == nil
 }
 
@@ -132,7 +132,7 @@ func (w offers) metrics(_ *cobra.Command, _ []string, typed string) ([]cobra.Com
 	}
 	var descs []*metric.Desc
 	if w.open() {
-		descs = s.archive.Metrics()
+		descs = s.Archive.Metrics()
 	} else {
 		descs = append(catalog.For(catalog.Darwin), catalog.For(catalog.Linux)...)
 	}
@@ -151,7 +151,7 @@ func (w offers) instances(_ *cobra.Command, args []string, typed string) ([]cobr
 	if !w.open() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	targets, err := query.Targets(s.archive, &query.Definitions{}, args)
+	targets, err := query.Targets(s.Archive, &query.Definitions{}, args)
 	if err != nil {
 		targets = nil
 	}
@@ -162,7 +162,7 @@ func (w offers) instances(_ *cobra.Command, args []string, typed string) ([]cobr
 			continue
 		}
 		seen[t.Metric.Indom] = true
-		list = append(list, query.InstanceNames(s.archive, s.used, t.Metric)...)
+		list = append(list, query.InstanceNames(s.Archive, s.Used, t.Metric)...)
 	}
 	return offer(list, typed)
 }
@@ -179,21 +179,21 @@ func (w offers) processes(cmd *cobra.Command, _ []string, typed string) ([]cobra
 		text = f.Value.String()
 	}
 	var list []string
-	if s.from != "" || s.to != "" {
-		window, err := s.window()
+	if s.From != "" || s.To != "" {
+		window, err := s.Window()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		for _, n := range query.InstanceNames(s.archive, window, &metric.Desc{Indom: "process"}) {
+		for _, n := range query.InstanceNames(s.Archive, window, &metric.Desc{Indom: "process"}) {
 			list = append(list, query.ProcessName(&metric.Instance{Name: n}))
 		}
 		return offer(list, typed)
 	}
-	at, err := s.moment(text, s.used)
+	at, err := s.moment(text, s.Used)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all := query.Processes(s.archive, s.used, at, nil)
+	all := query.Processes(s.Archive, s.Used, at, nil)
 	for _, p := range all {
 		list = append(list, p.Name)
 		if typed != "" {
@@ -205,14 +205,14 @@ func (w offers) processes(cmd *cobra.Command, _ []string, typed string) ([]cobra
 
 func (w offers) hosts(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	s := w.s
-	hosts := s.hosts
-	s.hosts = nil // The word being typed is not a host yet.
-	defer func() { s.hosts = hosts }()
+	hosts := s.Hosts
+	s.Hosts = nil // The word being typed is not a host yet.
+	defer func() { s.Hosts = hosts }()
 	if !w.open() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var list []string
-	for _, h := range s.archive.Hosts() {
+	for _, h := range s.Archive.Hosts() {
 		list = append(list, h.Name)
 	}
 	return offer(list, typed)
@@ -221,14 +221,14 @@ func (w offers) hosts(_ *cobra.Command, _ []string, typed string) ([]cobra.Compl
 // kinds offers the kinds of events that the archive holds, each with its number of events.
 func (w offers) kinds(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	s := w.s
-	if s.archive == nil && len(args) > 0 {
-		s.archives = append(s.archives, args...)
+	if s.Archive == nil && len(args) > 0 {
+		s.Sources = append(s.Sources, args...)
 	}
 	if !w.open() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	seen := make(map[metric.EventKind]int)
-	for e := range s.archive.Events(0, 0) {
+	for e := range s.Archive.Events(0, 0) {
 		seen[e.Kind]++
 	}
 	var list []string
@@ -250,15 +250,15 @@ func (w offers) instants(_ *cobra.Command, args []string, typed string) ([]cobra
 	s := w.s
 	list := []string{"now", "start", "end", "today", "yesterday", "noon", "-5m", "-1h", "-1d"}
 	if w.open() {
-		ref := s.reference()
+		ref := s.Reference()
 		for _, kind := range when.Lasts {
 			if at := ref.Last(kind); !at.IsZero() {
-				list = append(list, cobra.CompletionWithDesc("last "+kind, s.show(at.UnixNano())))
+				list = append(list, cobra.CompletionWithDesc("last "+kind, s.Show(at.UnixNano())))
 			}
 		}
 		for i, word := range list {
 			if at := map[string]time.Time{"start": ref.Start, "end": ref.End}[word]; !at.IsZero() {
-				list[i] = cobra.CompletionWithDesc(word, s.show(at.UnixNano()))
+				list[i] = cobra.CompletionWithDesc(word, s.Show(at.UnixNano()))
 			}
 		}
 	}
@@ -279,11 +279,11 @@ func (w offers) zones(_ *cobra.Command, _ []string, typed string) ([]cobra.Compl
 			}
 		}
 	}
-	tz := s.tz
-	s.tz = ""
-	defer func() { s.tz = tz }()
+	tz := s.TZ
+	s.TZ = ""
+	defer func() { s.TZ = tz }()
 	if w.open() {
-		for _, info := range s.archive.Archives() {
+		for _, info := range s.Archive.Archives() {
 			list = append(list, zoneOf(info)...)
 		}
 	}

@@ -17,12 +17,12 @@ func copyOptions(a *app, args []string) (opt rewrite.CopyOptions, err error) {
 	if err := a.load(args...); err != nil {
 		return opt, err
 	}
-	w, err := a.window()
+	w, err := a.Window()
 	if err != nil {
 		return opt, err
 	}
 	opt.Hosts, opt.To = w.Hosts, w.To
-	if a.from != "" {
+	if a.From != "" {
 		opt.From = w.From
 	}
 	return opt, nil
@@ -30,7 +30,7 @@ func copyOptions(a *app, args []string) (opt rewrite.CopyOptions, err error) {
 
 // copyArchives writes a file from the open archives, with a progress bar if that takes long.
 func copyArchives(a *app, dst string, opt rewrite.CopyOptions) (*rewrite.Report, error) {
-	r, ok := a.archive.(*store.Reader)
+	r, ok := a.Archive.(*store.Reader)
 	if !ok {
 		return nil, errors.New("only archives can be copied")
 	}
@@ -65,7 +65,7 @@ func copied(c *clock, r *rewrite.Report) string {
 	for _, w := range r.Archives {
 		from, to = min(from, w.From), max(to, w.To)
 	}
-	text := fmt.Sprintf("%s, %s to %s, %s, %s, %s", strings.Join(names, ", "), c.show(from), c.show(to),
+	text := fmt.Sprintf("%s, %s to %s, %s, %s, %s", strings.Join(names, ", "), c.Show(from), c.Show(to),
 		cli.Count(values, "value"), cli.Count(events, "event"), human.Bytes(float64(r.Bytes)))
 	if n := len(r.Archives); n > 1 {
 		text += fmt.Sprintf(", a bundle of %d archives", n)
@@ -76,12 +76,12 @@ func copied(c *clock, r *rewrite.Report) string {
 // missing warns of what a copy lacks, and returns errNo if it lacks anything.
 func missing(a *app, r *rewrite.Report) error {
 	told := make(map[string]bool)
-	for _, in := range a.archive.Archives() {
+	for _, in := range a.Archive.Archives() {
 		for _, text := range in.Damage {
 			told[text] = true // reported when the archive was opened
 		}
 	}
-	lost := len(a.losses) > 0 // archives that could not be opened at all
+	lost := len(a.Losses) > 0 // archives that could not be opened at all
 	for _, l := range r.Lost {
 		lost = true
 		if !told[l.What] {

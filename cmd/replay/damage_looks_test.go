@@ -80,7 +80,7 @@ func TestComplaintsFit(t *testing.T) {
 		ask := func(width int) string {
 			var o, e strings.Builder
 			a := newApp(&o, &e, testClock)
-			a.open, a.width, a.progress = openText, width, true
+			a.Open, a.width, a.progress = openText, width, true
 			a.run(append(words(question), "--utc"))
 			return e.String()
 		}

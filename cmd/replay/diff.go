@@ -71,7 +71,7 @@ recorded.`,
 			if err := a.load(); err != nil {
 				return err
 			}
-			w, err := a.window()
+			w, err := a.Window()
 			if err != nil {
 				return err
 			}
@@ -82,12 +82,12 @@ recorded.`,
 			if err := a.diff(w, c, f); err != nil {
 				return err
 			}
-			a.used.From, a.used.To = min(c.a.From, c.b.From), max(c.a.To, c.b.To)
+			a.Used.From, a.Used.To = min(c.a.From, c.b.From), max(c.a.To, c.b.To)
 			absolute := []string{a.span(c.a), a.span(c.b)}
 			if f.against != "" {
 				absolute = absolute[1:]
 			}
-			delete(a.resolved, "at")
+			delete(a.Resolved, "at")
 			a.finish(cmd, absolute, a.table())
 			return nil
 		},
@@ -114,15 +114,15 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 		}
 	}
 	var told []*query.Change
-	for _, h := range a.archive.Hosts() {
+	for _, h := range a.Archive.Hosts() {
 		if !w.Wants(h.ID) || h.ID == c.against {
 			continue
 		}
 		one := query.Window{Hosts: []string{h.ID}, From: c.b.From, To: c.b.To}
-		if _, _, list := query.Covered(a.archive, one); len(list) == 0 {
+		if _, _, list := query.Covered(a.Archive, one); len(list) == 0 {
 			continue
 		}
-		found, err := query.Compare(a.archive, query.DiffRequest{Host: h.ID, A: c.a, B: c.b, Against: c.against, Usual: c.usual, All: f.all})
+		found, err := query.Compare(a.Archive, query.DiffRequest{Host: h.ID, A: c.a, B: c.b, Against: c.against, Usual: c.usual, All: f.all})
 		if err != nil {
 			return err
 		}
@@ -163,11 +163,11 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 
 func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, total int, largest *query.Change) {
 	clock := func(w query.Window) string {
-		from, to := p.in(w.From), p.in(w.To)
+		from, to := p.In(w.From), p.In(w.To)
 		if from.Format(time.DateOnly) != to.Format(time.DateOnly) {
-			return p.show(w.From) + " to " + to.Format(time.DateTime)
+			return p.Show(w.From) + " to " + to.Format(time.DateTime)
 		}
-		return p.show(w.From) + " to " + to.Format(time.TimeOnly)
+		return p.Show(w.From) + " to " + to.Format(time.TimeOnly)
 	}
 	if c.against != "" {
 		p.prose(fmt.Sprintf("%s: %s, against %s: %s", h.Name, clock(c.b), c.name, clock(c.a)))

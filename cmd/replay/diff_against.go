@@ -25,9 +25,9 @@ func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*com
 		}
 		w.From, w.To = span.From, span.To
 	}
-	for _, h := range s.archive.Hosts() {
+	for _, h := range s.Archive.Hosts() {
 		if h.Name == f.against || h.ID == f.against {
-			s.resolved["against"] = f.against
+			s.Resolved["against"] = f.against
 			return s.againstHost(w, &h)
 		}
 	}
@@ -35,10 +35,10 @@ func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*com
 	if n, ok := daysBefore[words]; ok {
 		return s.againstDay(w, func(from time.Time) int { return n })
 	}
-	day, err := s.reference().Parse(f.against)
+	day, err := s.Reference().Parse(f.against)
 	if err != nil {
 		var names []string
-		for _, h := range s.archive.Hosts() {
+		for _, h := range s.Archive.Hosts() {
 			names = append(names, h.Name)
 		}
 		slices.Sort(names)
@@ -59,14 +59,14 @@ var daysBefore = map[string]int{"the day before": 1, "day before": 1, "last week
 // daysFrom is the number of days from the day of a to the day of b.
 func (s *session) daysFrom(a, b time.Time) int {
 	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
-	return int(math.Round(midnight(b.In(s.zone())).Sub(midnight(a.In(s.zone()))).Hours() / 24))
+	return int(math.Round(midnight(b.In(s.Zone())).Sub(midnight(a.In(s.Zone()))).Hours() / 24))
 }
 
 // recordedOn reports whether anything was recorded on the day that contains an instant.
 func (s *session) recordedOn(day time.Time, w query.Window) bool {
-	day = day.In(s.zone())
-	from := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, s.zone())
-	_, _, list := query.Covered(s.archive, query.Window{Hosts: w.Hosts, From: from.UnixNano(), To: from.AddDate(0, 0, 1).UnixNano()})
+	day = day.In(s.Zone())
+	from := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, s.Zone())
+	_, _, list := query.Covered(s.Archive, query.Window{Hosts: w.Hosts, From: from.UnixNano(), To: from.AddDate(0, 0, 1).UnixNano()})
 	return len(list) > 0
 }
 
@@ -74,16 +74,16 @@ func (s *session) recordedOn(day time.Time, w query.Window) bool {
 // it takes the time in which both were recorded.
 func (s *session) againstHost(w query.Window, other *metric.Host) (*comparison, error) {
 	theirs := query.Window{Hosts: []string{other.ID}, From: w.From, To: w.To}
-	from, to, list := query.Covered(s.archive, theirs)
+	from, to, list := query.Covered(s.Archive, theirs)
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: %w", other.Name, s.emptyWindow(theirs))
+		return nil, fmt.Errorf("%s: %w", other.Name, s.Empty(theirs))
 	}
-	for _, h := range s.archive.Hosts() {
+	for _, h := range s.Archive.Hosts() {
 		if h.ID == other.ID || !w.Wants(h.ID) {
 			continue
 		}
 		ours := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
-		first, last, list := query.Covered(s.archive, ours)
+		first, last, list := query.Covered(s.Archive, ours)
 		if len(list) == 0 {
 			continue
 		}
@@ -103,15 +103,15 @@ const mostUsual = 8
 // number of days for the day on which the window begins. The hours are those of the wall clock,
 // so that a night of 23 hours is still a night.
 func (s *session) againstDay(w query.Window, before func(from time.Time) int) (*comparison, error) {
-	start, end, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
-	to := s.in(end)
+	start, end, _ := query.Covered(s.Archive, query.Window{Hosts: w.Hosts})
+	to := s.In(end)
 	if w.To != 0 {
-		to = s.in(w.To)
+		to = s.In(w.To)
 	}
 	last := to.Add(-1) // midnight ends a day
-	from := time.Date(last.Year(), last.Month(), last.Day(), 0, 0, 0, 0, s.zone())
+	from := time.Date(last.Year(), last.Month(), last.Day(), 0, 0, 0, 0, s.Zone())
 	if w.From != 0 {
-		from = s.in(w.From)
+		from = s.In(w.From)
 	}
 	days := before(from)
 	if days == 0 {
@@ -122,8 +122,8 @@ func (s *session) againstDay(w query.Window, before func(from time.Time) int) (*
 	}
 	c := &comparison{a: shift(days), b: shift(0), usual: []query.Window{}}
 	for _, part := range []query.Window{c.a, c.b} {
-		if _, _, list := query.Covered(s.archive, part); len(list) == 0 {
-			return nil, s.emptyWindow(part)
+		if _, _, list := query.Covered(s.Archive, part); len(list) == 0 {
+			return nil, s.Empty(part)
 		}
 	}
 	for n := 1; len(c.usual) < mostUsual; n++ {
@@ -131,10 +131,10 @@ func (s *session) againstDay(w query.Window, before func(from time.Time) int) (*
 		if u.From < start {
 			break
 		}
-		if _, _, list := query.Covered(s.archive, u); len(list) > 0 && n != days {
+		if _, _, list := query.Covered(s.Archive, u); len(list) > 0 && n != days {
 			c.usual = append(c.usual, u)
 		}
 	}
-	s.resolved["against"] = from.AddDate(0, 0, -days).Format(time.DateOnly)
+	s.Resolved["against"] = from.AddDate(0, 0, -days).Format(time.DateOnly)
 	return c, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (c *clock) span(w query.Window) string {
-	at := func(wall int64) string { return c.in(wall).Format(time.RFC3339Nano) }
+	at := func(wall int64) string { return c.In(wall).Format(time.RFC3339Nano) }
 	return at(w.From) + ".." + at(w.To)
 }
 
@@ -39,8 +39,8 @@ func (s *session) diffWindows(w query.Window, f *diffFlags, args []string) (firs
 	}
 	for _, part := range []query.Window{first, second} {
 		part.Hosts = w.Hosts
-		if _, _, list := query.Covered(s.archive, part); len(list) == 0 {
-			return first, second, s.emptyWindow(part)
+		if _, _, list := query.Covered(s.Archive, part); len(list) == 0 {
+			return first, second, s.Empty(part)
 		}
 	}
 	return first, second, nil
@@ -51,7 +51,7 @@ func (s *session) parseSpan(text string) (query.Window, error) {
 	if !ok {
 		return query.Window{}, fmt.Errorf("%q is not a window: write FROM..TO, such as 03:00..03:10", text)
 	}
-	ref := s.reference()
+	ref := s.Reference()
 	start, err := ref.Parse(from)
 	if err != nil {
 		return query.Window{}, err
@@ -83,7 +83,7 @@ func (s *session) aroundInstant(w query.Window, f *diffFlags) (first, second que
 			return first, second, fmt.Errorf("--after %s is not a length of time (write 10m)", f.after)
 		}
 	}
-	_, end, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
+	_, end, _ := query.Covered(s.Archive, query.Window{Hosts: w.Hosts})
 	at := end - int64(after)
 	if f.at != "" {
 		if at, err = s.moment(f.at, w); err != nil {

@@ -22,9 +22,9 @@ type sides struct {
 
 func (p *page) sides(c *comparison, h *metric.Host) sides {
 	s := sides{clock: p.timeOfDay}
-	day := func(wall int64) string { return p.in(wall).Format(time.DateOnly) }
+	day := func(wall int64) string { return p.In(wall).Format(time.DateOnly) }
 	if from := min(c.a.From, c.b.From); day(from) != day(max(c.a.To, c.b.To)) {
-		s.clock = func(wall int64) string { return p.in(wall).Format(time.DateTime) }
+		s.clock = func(wall int64) string { return p.In(wall).Format(time.DateTime) }
 	}
 	if c.against != "" {
 		s.a, s.b = "on "+c.name, "on "+h.Name
@@ -198,7 +198,7 @@ func measure(c *query.Change, side sides) string {
 }
 
 func (c *clock) timeOfDay(wall int64) string {
-	return c.in(wall).Format("15:04:05")
+	return c.In(wall).Format("15:04:05")
 }
 
 func quoted(s string) string {

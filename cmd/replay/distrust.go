@@ -23,7 +23,7 @@ type doubts struct {
 }
 
 func (s *session) doubts(w query.Window) *doubts {
-	return &doubts{s: s, all: query.Distrusts(s.archive, w)}
+	return &doubts{s: s, all: query.Distrusts(s.Archive, w)}
 }
 
 // lastingDistrusts returns the distrusts that still last at the end of the recording of the host
@@ -133,9 +133,9 @@ func (s *session) ofInstance(d *query.Distrust) string {
 
 // distrustText says since when a value is distrusted, and why.
 func (s *session) distrustText(d *query.Distrust) string {
-	text := "distrusted since " + s.show(d.From)
+	text := "distrusted since " + s.Show(d.From)
 	if d.To != 0 {
-		text = "distrusted from " + s.show(d.From) + " to " + s.show(d.To)
+		text = "distrusted from " + s.Show(d.From) + " to " + s.Show(d.To)
 	}
 	return text + ": " + d.Because
 }

@@ -42,7 +42,7 @@ comes late. Crash loops are not looked for then.`,
 			if err := a.load(args...); err != nil {
 				return err
 			}
-			w, err := a.window()
+			w, err := a.Window()
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ comes late. Crash loops are not looked for then.`,
 
 // runs lists how often processes of each name ended.
 func (a *app) runs(w query.Window) error {
-	list := query.AllRuns(a.archive, w)
+	list := query.AllRuns(a.Archive, w)
 	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
 	rows, err := a.rows(mattering("runs", out.Column{Name: "name"}, right("runs"), right("failed"), out.Column{Name: "first"}, out.Column{Name: "last"},
 		right("every"), out.Column{Name: "how"})...)
@@ -114,7 +114,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 	seen := make(map[string]bool)
 	var loops []*query.Runs
 	if len(patterns) == 0 && a.table() {
-		loops = query.CrashLoops(a.archive, w)
+		loops = query.CrashLoops(a.Archive, w)
 		slices.SortStableFunc(loops, func(x, y *query.Runs) int { return cmp.Compare(x.First, y.First) })
 	}
 	loopsUntil := func(at int64) error {
@@ -129,7 +129,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 		}
 		return nil
 	}
-	for e := range query.SortedEvents(a.archive, w) {
+	for e := range query.SortedEvents(a.Archive, w) {
 		if err := loopsUntil(e.At.Wall); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 			left++
 			continue
 		}
-		if err := rows.Row(eventCells(e, query.EventText(a.archive, e))); err != nil {
+		if err := rows.Row(eventCells(e, query.EventText(a.Archive, e))); err != nil {
 			return err
 		}
 		n++

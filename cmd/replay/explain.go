@@ -39,7 +39,7 @@ an archive it prints what the table of all metrics says.`,
 					return err
 				}
 			}
-			if a.archive != nil {
+			if a.Archive != nil {
 				a.finish(cmd, args, false)
 			}
 			return nil
@@ -50,13 +50,13 @@ an archive it prints what the table of all metrics says.`,
 // loadIfAny opens the archive. If none was named, it is no error that the recorder's own is
 // missing or cannot be opened.
 func (a *app) loadIfAny() error {
-	if len(a.archives) == 0 {
+	if len(a.Sources) == 0 {
 		if _, err := os.Stat(config.ReadArchiveDir()); errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
 	}
 	err := a.load()
-	if err != nil && len(a.archives) == 0 {
+	if err != nil && len(a.Sources) == 0 {
 		return nil
 	}
 	return err
@@ -65,10 +65,10 @@ func (a *app) loadIfAny() error {
 func (a *app) explain(name string) error {
 	var d *metric.Desc
 	var w query.Window
-	if a.archive != nil {
-		d = a.archive.Lookup(name)
+	if a.Archive != nil {
+		d = a.Archive.Lookup(name)
 		var err error
-		if w, err = a.window(); err != nil {
+		if w, err = a.Window(); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func (a *app) explain(name string) error {
 			}
 		}
 	}
-	if a.archive == nil {
+	if a.Archive == nil {
 		return nil
 	}
 	if !recorded {
@@ -122,8 +122,8 @@ func (s *session) knownNames() []string {
 			}
 		}
 	}
-	if s.archive != nil {
-		add(metricNames(s.archive))
+	if s.Archive != nil {
+		add(metricNames(s.Archive))
 	}
 	for _, p := range catalog.Platforms {
 		for _, d := range catalog.For(p) {
@@ -201,10 +201,10 @@ func (a *app) explainBehaviour(d *metric.Desc, w query.Window) error {
 		a.field("archive", "not recorded: "+d.Unsupported)
 		return nil
 	}
-	for _, b := range query.Behaviours(a.archive, w, d) {
+	for _, b := range query.Behaviours(a.Archive, w, d) {
 		label := "archive"
-		where := a.show(b.Archive.From) + " to " + a.show(b.Archive.To)
-		if a.manyHosts() {
+		where := a.Show(b.Archive.From) + " to " + a.Show(b.Archive.To)
+		if a.ManyHosts() {
 			where = b.Archive.Host.Name + ", " + where
 		}
 		a.field(label, where+": "+behaviourText(b))
@@ -261,7 +261,7 @@ func (a *app) explainRow(d *metric.Desc, recorded bool, w query.Window) error {
 	var instances, interval int64
 	var present, missing uint64
 	if recorded {
-		for _, b := range query.Behaviours(a.archive, w, d) {
+		for _, b := range query.Behaviours(a.Archive, w, d) {
 			instances = max(instances, int64(b.Instances))
 			present, missing, interval = present+b.Present, missing+b.Missing, b.Interval/1e6
 		}

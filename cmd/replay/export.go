@@ -176,7 +176,7 @@ func (e *exporting) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := a.untilEnded()
 	defer stop()
-	if s, ok := a.archive.(*store.Reader); ok {
+	if s, ok := a.Archive.(*store.Reader); ok {
 		s.Until(ctx)
 		a.collector.following() // It may take an hour, and needs no more memory than now.
 	}
@@ -199,13 +199,13 @@ func (e *exporting) request(format *export.Format, args []string) (*export.Reque
 	if err := a.load(); err != nil {
 		return nil, err
 	}
-	w, err := a.window()
+	w, err := a.Window()
 	if err != nil {
 		return nil, err
 	}
-	r := &export.Request{Archive: a.archive, Paths: a.paths, Window: w, Zone: time.UTC, Tables: e.tables, Spreadsheet: a.spreadsheet}
-	if a.tz != "" {
-		r.Zone = a.zone()
+	r := &export.Request{Archive: a.Archive, Paths: a.Paths, Window: w, Zone: time.UTC, Tables: e.tables, Spreadsheet: a.spreadsheet}
+	if a.TZ != "" {
+		r.Zone = a.Zone()
 	}
 	if len(e.tables) == 0 && format.AllTables {
 		r.Tables = format.Tables
@@ -239,7 +239,7 @@ func (e *exporting) tell(cmd *cobra.Command, args []string, t export.Target, r *
 	for _, note := range r.Notes {
 		a.complain("replay: " + note)
 	}
-	for _, d := range query.Distrusts(a.archive, a.used) {
+	for _, d := range query.Distrusts(a.Archive, a.Used) {
 		if len(metrics) == 0 || slices.ContainsFunc(metrics, func(m *metric.Desc) bool { return d.About(m.Name) }) {
 			a.complain("replay: " + a.doubt(d))
 		}
@@ -247,8 +247,8 @@ func (e *exporting) tell(cmd *cobra.Command, args []string, t export.Target, r *
 	if none {
 		return nothing("nothing of what is asked for was recorded in this window")
 	}
-	_, _, list := query.Covered(a.archive, a.used)
-	if len(a.losses) > 0 || slices.ContainsFunc(list, func(info *store.ArchiveInfo) bool { return len(info.Damage) > 0 }) {
+	_, _, list := query.Covered(a.Archive, a.Used)
+	if len(a.Losses) > 0 || slices.ContainsFunc(list, func(info *store.ArchiveInfo) bool { return len(info.Damage) > 0 }) {
 		return errNo
 	}
 	return nil

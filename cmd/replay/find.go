@@ -60,11 +60,11 @@ func (a *app) find(f *seriesFlags, least, text string) (bool, error) {
 		}
 		long = int64(d)
 	}
-	defs, err := a.definitions()
+	defs, err := a.Definitions()
 	if err != nil {
 		return false, err
 	}
-	c, err := query.CompileCondition(a.archive, defs, text)
+	c, err := query.CompileCondition(a.Archive, defs, text)
 	if err != nil {
 		return false, err
 	}
@@ -76,12 +76,12 @@ func (a *app) find(f *seriesFlags, least, text string) (bool, error) {
 		return false, err
 	}
 	found := false
-	for h, err := range query.Find(a.archive, c, r, long) {
+	for h, err := range query.Find(a.Archive, c, r, long) {
 		if err != nil {
 			return false, err
 		}
 		found = true
-		if err := query.Measure(a.archive, c, r, h); err != nil {
+		if err := query.Measure(a.Archive, c, r, h); err != nil {
 			return false, err
 		}
 		instance := ""

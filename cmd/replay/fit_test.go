@@ -91,7 +91,7 @@ func numbersOf(text string) []string {
 func screenOf(width, height int, line string) string {
 	var o, e strings.Builder
 	a := newApp(&o, &e, func() time.Time { return testNow })
-	a.open, a.width, a.height = openText, width, height
+	a.Open, a.width, a.height = openText, width, height
 	if status := a.run(append(words(line), "--utc")); status != 0 && o.Len() == 0 {
 		return fmt.Sprint(o.String())
 	}

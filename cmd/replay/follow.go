@@ -104,7 +104,7 @@ type shows interface {
 // follow begins to follow the archives that the command line names. It waits for an archive if
 // there is none yet.
 func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*following, error) {
-	if a.to != "" && flags.len != "" {
+	if a.To != "" && flags.len != "" {
 		return nil, fmt.Errorf("--to and --for both say when to end: give one of them")
 	}
 	f := &following{a: a, items: make(chan archive.Item), taken: make(chan struct{}), calls: make(chan func() error)}
@@ -115,7 +115,7 @@ func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*
 		if f.over = finished(a); !f.over {
 			a.collector.following()
 			err = f.open()
-		} else if a.from == "" {
+		} else if a.From == "" {
 			err = f.errFinished()
 		}
 	}
@@ -129,22 +129,22 @@ func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*
 // open follows the host that --host names, or else the one recorded last.
 func (f *following) open() error {
 	a := f.a
-	hosts, err := a.hostIDs()
+	hosts, err := a.HostIDs()
 	if err != nil {
 		return err
 	}
 	if len(hosts) > 1 {
-		return fmt.Errorf("--host %s: %d hosts match; follow one of them", strings.Join(a.hosts, ", "), len(hosts))
+		return fmt.Errorf("--host %s: %d hosts match; follow one of them", strings.Join(a.Hosts, ", "), len(hosts))
 	}
 	opt := follow.Options{Base: true, Complete: catalog.Complete}
 	if len(hosts) == 1 {
 		opt.Host = hosts[0]
 	}
-	if f.src, err = a.follows(opt, a.paths...); err != nil {
+	if f.src, err = a.follows(opt, a.Paths...); err != nil {
 		return err
 	}
 	f.begin = f.src.Position()
-	for _, info := range a.archive.Archives() {
+	for _, info := range a.Archive.Archives() {
 		if info.ID == f.begin.Archive {
 			f.host = info.Host.ID
 		}
@@ -155,7 +155,7 @@ func (f *following) open() error {
 // await waits for the first archive in directories that hold none yet.
 func (f *following) await(ctx context.Context, args []string) error {
 	a := f.a
-	paths, err := a.archivePaths(args)
+	paths, err := a.Locate(args)
 	if err != nil {
 		return err
 	}
@@ -184,9 +184,9 @@ func (f *following) await(ctx context.Context, args []string) error {
 // window returns the window to show before the new values. The window may still be empty.
 func (f *following) window(flags *followFlags) (query.Window, error) {
 	a := f.a
-	w, err := a.window()
+	w, err := a.Window()
 	if empty := (*ask.Error)(nil); errors.As(err, &empty) && (empty.Kind == ask.Outside || empty.Kind == ask.Unreadable) {
-		a.used, err = w, nil
+		a.Used, err = w, nil
 	}
 	f.until = w.To
 	if err == nil && flags.len != "" {
@@ -197,7 +197,7 @@ func (f *following) window(flags *followFlags) (query.Window, error) {
 		if err != nil {
 			return w, fmt.Errorf("--for: %w", err)
 		}
-		f.until = a.now().Add(d).UnixNano()
+		f.until = a.Now().Add(d).UnixNano()
 	}
 	if f.host != "" {
 		w.Hosts = []string{f.host}
@@ -208,32 +208,32 @@ func (f *following) window(flags *followFlags) (query.Window, error) {
 // finished reports whether nothing can be added to the named archives: all of them are files,
 // and all are finished.
 func finished(a *app) bool {
-	for _, p := range a.paths {
+	for _, p := range a.Paths {
 		if st, err := os.Stat(p); err != nil || !st.Mode().IsRegular() {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(a.archive.Archives(), func(info *store.ArchiveInfo) bool { return info.Live })
+	return !slices.ContainsFunc(a.Archive.Archives(), func(info *store.ArchiveInfo) bool { return info.Live })
 }
 
 // errFinished is the error that there is nothing to wait for.
 func (f *following) errFinished() error {
 	what := "the archive is"
-	if len(f.a.paths) > 1 {
+	if len(f.a.Paths) > 1 {
 		what = "the archives are"
 	}
-	return fmt.Errorf("%s finished: nothing will be added to %s; leave --follow out, or name the directory that is recorded into", what, strings.Join(f.a.paths, ", "))
+	return fmt.Errorf("%s finished: nothing will be added to %s; leave --follow out, or name the directory that is recorded into", what, strings.Join(f.a.Paths, ", "))
 }
 
 // keep begins to keep delivered items, and takes in the standing values at the beginning.
 func (f *following) keep(ctx context.Context, keep recent.Keep) error {
 	f.recent = recent.New(keep)
-	for _, d := range f.a.archive.Metrics() {
+	for _, d := range f.a.Archive.Metrics() {
 		if d.Formula != "" || keep.Metric(d) {
 			f.recent.Describe(d)
 		}
 	}
-	for _, info := range f.a.archive.Archives() {
+	for _, info := range f.a.Archive.Archives() {
 		if info.Host.ID == f.host {
 			f.pace.of(info)
 		}
@@ -407,7 +407,7 @@ func (f *following) take(it *archive.Item, s shows, pending *metric.Class) error
 // printed when they begin. concerns chooses those that matter to the answer.
 func (f *following) doubt(concerns func(*query.Distrust) bool) {
 	f.concerns = concerns
-	for _, d := range query.Distrusts(f.a.archive, query.Window{Hosts: []string{f.host}}) {
+	for _, d := range query.Distrusts(f.a.Archive, query.Window{Hosts: []string{f.host}}) {
 		if d.To == 0 {
 			f.tellDoubt(d)
 		}
@@ -461,13 +461,13 @@ func (f *following) close() {
 // release closes the archives: from here on the follower delivers everything.
 func (f *following) release() {
 	a := f.a
-	a.zone()
+	a.Zone()
 	a.tellDamage()
-	if a.close != nil {
-		_ = a.close()
-		a.close = nil
+	if a.Close != nil {
+		_ = a.Close()
+		a.Close = nil
 	}
-	a.archive = present{f.recent}
+	a.Archive = present{f.recent}
 	a.collector.following()
 }
 

@@ -49,12 +49,12 @@ func (a *app) followEvents(cmd *cobra.Command, args []string, kinds []string, fl
 	if err := on.keep(ctx, recent.Keep{Metric: func(*metric.Desc) bool { return false }, NoEvents: true}); err != nil {
 		return err
 	}
-	for e := range query.SortedEvents(on.upTo(a.archive), query.Window{Hosts: w.Hosts}, metric.EventBoot) {
+	for e := range query.SortedEvents(on.upTo(a.Archive), query.Window{Hosts: w.Hosts}, metric.EventBoot) {
 		l.booted[e.Archive.BootID] = true // It was recorded before.
 	}
-	if a.from != "" {
+	if a.From != "" {
 		clear(l.booted)
-		for e := range query.SortedEvents(on.upTo(a.archive), w) {
+		for e := range query.SortedEvents(on.upTo(a.Archive), w) {
 			if err := l.show(e); err != nil {
 				return err
 			}

@@ -97,7 +97,7 @@ func followsOn(t *testing.T, width int, line string, items ...archive.Item) (std
 		began := time.Now()
 		f := &told{items: make(chan archive.Item)}
 		a := newApp(&o, &e, func() time.Time { return testNow.Add(time.Since(began)) })
-		a.open = func(...string) (reader, error) {
+		a.Open = func(...string) (reader, error) {
 			part := &querytest.Part{Info: *toldInfo, Catalog: []*metric.Desc{toldLoad, toldBytes, toldCores}}
 			part.Ticks = []*metric.Tick{toldTick(-1, toldBlock(kernelOf, 4), toldBlock(netOf, 100, "en0")).Tick}
 			return memory{querytest.New(part)}, nil

@@ -84,7 +84,7 @@ func (a *app) followSeries(cmd *cobra.Command, f *seriesFlags, args []string, co
 func (l *liveSeries) prepare(f *seriesFlags, mode query.Mode) error {
 	a := l.a
 	var err error
-	if l.defs, err = a.definitions(); err != nil {
+	if l.defs, err = a.Definitions(); err != nil {
 		return err
 	}
 	if l.request.Window, err = l.window(&f.follow); err != nil {
@@ -96,7 +96,7 @@ func (l *liveSeries) prepare(f *seriesFlags, mode query.Mode) error {
 	if l.conv, err = newConverter(f.units); err != nil {
 		return err
 	}
-	return l.find(a.archive)
+	return l.find(a.Archive)
 }
 
 // find finds the targets that the arguments name now, and adds the new ones.
@@ -189,7 +189,7 @@ func (l *liveSeries) before() error {
 	if l.steps != nil {
 		return l.steps.before()
 	}
-	if a.from == "" {
+	if a.From == "" {
 		for _, t := range l.targets {
 			l.shownUntil(t)
 			if t.Metric == nil {
@@ -205,8 +205,8 @@ func (l *liveSeries) before() error {
 		}
 		return nil
 	}
-	archive := l.upTo(a.archive)
-	names := query.NewNames(a.archive, l.request)
+	archive := l.upTo(a.Archive)
+	names := query.NewNames(a.Archive, l.request)
 	for _, t := range l.targets {
 		r := l.request
 		r.Past = &t.past

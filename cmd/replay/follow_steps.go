@@ -37,9 +37,9 @@ func newLiveSteps(l *liveSeries) (*liveSteps, error) {
 		l.request.Origin = l.request.From
 	} else {
 		// All commands that begin at no given time use the same steps.
-		l.request.Origin, _ = l.request.StepAt(l.a.now().UnixNano())
+		l.request.Origin, _ = l.request.StepAt(l.a.Now().UnixNano())
 	}
-	return s, s.a.archive.Refresh()
+	return s, s.a.Archive.Refresh()
 }
 
 // over reports whether the target's step that ends at edge is over.
@@ -103,7 +103,7 @@ func (s *liveSteps) before() error {
 		if last == 0 {
 			continue
 		}
-		if err := s.steps(s.a.archive, t, s.request.From, func(wall int64) bool { return wall <= last }); err != nil {
+		if err := s.steps(s.a.Archive, t, s.request.From, func(wall int64) bool { return wall <= last }); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (s *liveSteps) archive(t *liveTarget, from int64) (query.Archive, error) {
 	}) {
 		return s.recent, nil
 	}
-	return s.a.archive, s.a.archive.Refresh()
+	return s.a.Archive, s.a.Archive.Refresh()
 }
 
 // end shows each target's current, unfinished step, if it begins before the limit.

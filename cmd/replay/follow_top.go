@@ -158,7 +158,7 @@ func (l *liveTop) first() error {
 	// Half a reading's interval less, so that the window begins with the intended reading even
 	// if that was late or early.
 	from := to - int64(max(l.interval, every)-every/2)
-	if err := l.rank(l.a.archive, query.Window{Hosts: []string{l.host}, From: from, To: to}); err != nil {
+	if err := l.rank(l.a.Archive, query.Window{Hosts: []string{l.host}, From: from, To: to}); err != nil {
 		return err
 	}
 	return l.draw()
@@ -268,13 +268,13 @@ func (l *liveTop) page() []byte {
 func (l *liveTop) heading() []string {
 	a := l.a
 	var parts []string
-	for _, h := range a.archive.Hosts() {
+	for _, h := range a.Archive.Hosts() {
 		if h.ID == l.host {
 			parts = append(parts, visible.Text(h.Name))
 		}
 	}
 	if r := l.ranking; r != nil {
-		parts = append(parts, a.in(r.To).Format("15:04:05 MST"), "("+durationText(r.To-r.From)+")")
+		parts = append(parts, a.In(r.To).Format("15:04:05 MST"), "("+durationText(r.To-r.From)+")")
 		parts = append(parts, l.vitals(query.Window{Hosts: []string{l.host}, From: r.From, To: r.To})...)
 		parts = append(parts, cli.Count(r.N, "process"))
 	}

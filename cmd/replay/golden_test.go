@@ -82,7 +82,7 @@ func replayWith(open func(...string) (reader, error), now time.Time, args ...str
 func replayOn(width int, open func(...string) (reader, error), now time.Time, args ...string) (stdout, stderr string, status int) {
 	var o, e bytes.Buffer
 	a := newApp(&o, &e, func() time.Time { return now })
-	a.open, a.width = open, width
+	a.Open, a.width = open, width
 	status = a.run(args)
 	return o.String(), e.String(), status
 }

@@ -24,7 +24,7 @@ func infoCommand(a *app) *cobra.Command {
 			if err := a.load(args...); err != nil {
 				return err
 			}
-			if _, err := a.window(); err != nil {
+			if _, err := a.Window(); err != nil {
 				return err
 			}
 			if err := info(a); err != nil {
@@ -46,8 +46,8 @@ func info(a *app) error {
 		return nil
 	}
 	first := true
-	for _, in := range a.archive.Archives() {
-		if !a.used.Wants(in.Host.ID) {
+	for _, in := range a.Archive.Archives() {
+		if !a.Used.Wants(in.Host.ID) {
 			continue
 		}
 		if !first {
@@ -62,7 +62,7 @@ func info(a *app) error {
 
 // tellCopies names the archives that are left out because others hold all of their data.
 func tellCopies(a *app) {
-	if r, ok := a.archive.(*store.Reader); ok {
+	if r, ok := a.Archive.(*store.Reader); ok {
 		for _, path := range r.Copies() {
 			a.tell(path + " is left out: other archives tell all that it holds")
 		}
@@ -94,9 +94,9 @@ func infoText(a *app, info *store.ArchiveInfo) {
 	line("host id", "%s", h.ID)
 	line("boot", "%s", info.BootID)
 	if info.Empty {
-		line("span", "nothing was recorded in it yet; it was made at %s", a.show(info.From))
+		line("span", "nothing was recorded in it yet; it was made at %s", a.Show(info.From))
 	} else {
-		line("span", "%s to %s (%s)", a.show(info.Begin()), a.show(info.To), human.Duration(time.Duration(info.To-info.Begin())))
+		line("span", "%s to %s (%s)", a.Show(info.Begin()), a.Show(info.To), human.Duration(time.Duration(info.To-info.Begin())))
 	}
 	line("time zone", "%s", info.TimeZone)
 	line("size", "%s", human.Bytes(float64(info.Bytes)))
@@ -109,7 +109,7 @@ func infoText(a *app, info *store.ArchiveInfo) {
 	line("intervals", "%s", strings.Join(every, ", "))
 	line("reduced", "%s", stepText(info))
 	line("recorder", "%s", info.Recorder)
-	for _, d := range query.Distrusts(a.archive, query.Window{From: info.Begin(), To: info.To, Hosts: []string{h.ID}}) {
+	for _, d := range query.Distrusts(a.Archive, query.Window{From: info.Begin(), To: info.To, Hosts: []string{h.ID}}) {
 		a.labelledAs(fmt.Sprintf("%-11s", "distrust"), a.doubt(d), true)
 	}
 	for _, d := range info.Damage {
@@ -154,8 +154,8 @@ func infoRows(a *app) error {
 	if err != nil {
 		return err
 	}
-	for _, i := range a.archive.Archives() {
-		if !a.used.Wants(i.Host.ID) {
+	for _, i := range a.Archive.Archives() {
+		if !a.Used.Wants(i.Host.ID) {
 			continue
 		}
 		h := i.Host

@@ -20,7 +20,7 @@ const atOnce = "8"
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		a := newApp(os.Stdout, os.Stderr, func() time.Time { return testNow })
-		a.open = openText
+		a.Open = openText
 		os.Exit(a.run(os.Args[1:]))
 	}
 	if os.Getenv(asMeter) != "" {

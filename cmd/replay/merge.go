@@ -44,7 +44,7 @@ func (m *merging) run(args []string) error {
 	switch {
 	case !a.table():
 		return fmt.Errorf("merge writes an archive; other commands answer as %s", a.format)
-	case len(args)+len(a.archives) == 0:
+	case len(args)+len(a.Sources) == 0:
 		return errors.New("merge needs the archives to put together")
 	case m.dst == "" || m.dst == "-":
 		return errors.New("merge needs a name for the new file: -o NEW.tacho")

@@ -25,7 +25,7 @@ listed with --all, with the reason, and so is what reduced archives hold of step
 			if err := a.load(); err != nil {
 				return err
 			}
-			if _, err := a.window(); err != nil {
+			if _, err := a.Window(); err != nil {
 				return err
 			}
 			if err := a.metrics(args, all); err != nil {
@@ -40,7 +40,7 @@ listed with --all, with the reason, and so is what reduced archives hold of step
 }
 
 func (a *app) metrics(patterns []string, all bool) error {
-	list := a.archive.Metrics()
+	list := a.Archive.Metrics()
 	if len(patterns) > 0 {
 		var err error
 		if list, err = a.named(patterns); err != nil {
@@ -95,12 +95,12 @@ func (a *app) metrics(patterns []string, all bool) error {
 func (s *session) named(patterns []string) ([]*metric.Desc, error) {
 	var chosen []*metric.Desc
 	for _, p := range patterns {
-		found, err := query.MatchMetrics(s.archive, p)
+		found, err := query.MatchMetrics(s.Archive, p)
 		if err != nil {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("no metric in the archive matches %s%s", p, query.Suggest(strings.Trim(p, "*?."), metricNames(s.archive)))
+			return nil, fmt.Errorf("no metric in the archive matches %s%s", p, query.Suggest(strings.Trim(p, "*?."), metricNames(s.Archive)))
 		}
 		chosen = append(chosen, found...)
 	}

@@ -21,8 +21,8 @@ func (a *app) writeWhole(ctx context.Context, dst string, write func(io.Writer) 
 // readFrom returns the files that are read: archives with their journals, even unreadable ones,
 // and definitions.
 func (s *session) readFrom() []string {
-	files := append([]string{s.ownDefinitions()}, s.derived...)
-	for _, path := range s.paths {
+	files := append([]string{s.OwnDefinitions()}, s.Derived...)
+	for _, path := range s.Paths {
 		entries, err := os.ReadDir(path)
 		if err != nil { // it is no directory
 			journals, _ := layout.JournalsOf(path)

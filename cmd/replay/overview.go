@@ -38,26 +38,26 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 	if err := a.load(args...); err != nil {
 		return err
 	}
-	w, err := a.window()
+	w, err := a.Window()
 	if err != nil {
 		return err
 	}
-	if a.from == "" && a.to == "" {
-		if from, to, list := query.Covered(a.archive, w); len(list) > 1 && to-from > int64(longOverview) {
+	if a.From == "" && a.To == "" {
+		if from, to, list := query.Covered(a.Archive, w); len(list) > 1 && to-from > int64(longOverview) {
 			w.From = to - int64(longOverview)
-			a.resolved["from"] = a.in(w.From).Format(time.RFC3339Nano)
-			a.used = w
+			a.Resolved["from"] = a.In(w.From).Format(time.RFC3339Nano)
+			a.Used = w
 		}
 	}
 	if !a.table() {
 		return a.gaugeRows(w)
 	}
 	first := true
-	for _, h := range a.archive.Hosts() {
+	for _, h := range a.Archive.Hosts() {
 		if !w.Wants(h.ID) {
 			continue
 		}
-		o, err := query.OverviewOf(a.archive, h.ID, w, a.sparkMost(), topByCPU)
+		o, err := query.OverviewOf(a.Archive, h.ID, w, a.sparkMost(), topByCPU)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (a *app) hostOverview(o *query.Overview, footer int) {
 	a.distrustLines(o.Distrusts)
 	a.loopLines(o.Loops)
 	left := a.linesLeft() - footer
-	if a.manyHosts() {
+	if a.ManyHosts() {
 		left = math.MaxInt32 // Several hosts are no screenful.
 	}
 	if gauges := o.Gauges; len(gauges) > 0 {
@@ -135,7 +135,7 @@ func (p *page) headline(o *query.Overview) {
 		}
 	}
 	archives := cli.Count(len(o.Archives), "archive")
-	p.prose(fmt.Sprintf("%s to %s (%s)", p.show(o.From), p.show(o.To), human.Duration(time.Duration(o.To-o.From))))
+	p.prose(fmt.Sprintf("%s to %s (%s)", p.Show(o.From), p.Show(o.To), human.Duration(time.Duration(o.To-o.From))))
 	p.prose(strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
 }
 
@@ -167,7 +167,7 @@ func (a *app) breakLines(o *query.Overview) {
 			a.prose("break  … and more: replay events shows all")
 			break
 		}
-		line := fmt.Sprintf("break  %s  %s", a.show(b.From), b.Kind)
+		line := fmt.Sprintf("break  %s  %s", a.Show(b.From), b.Kind)
 		switch {
 		case b.Length() <= 0:
 		case b.Kind == metric.EventGap || b.Kind == metric.EventSleep:
@@ -179,7 +179,7 @@ func (a *app) breakLines(o *query.Overview) {
 			line += ": " + b.Text
 		}
 		if b.Last == 0 {
-			if last := query.LastBefore(a.archive, o.Host.ID, b.From); last != 0 {
+			if last := query.LastBefore(a.Archive, o.Host.ID, b.From); last != 0 {
 				line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))
 			}
 		}
@@ -195,7 +195,7 @@ func (p *page) loopLines(loops []*query.Runs) {
 			p.prose(fmt.Sprintf("crash loop  … and %d more: replay events shows all", len(loops)-most))
 			break
 		}
-		p.prose(fmt.Sprintf("crash loop  %s  %s %s", p.show(r.First), r.Name, r))
+		p.prose(fmt.Sprintf("crash loop  %s  %s %s", p.Show(r.First), r.Name, r))
 	}
 }
 
@@ -219,7 +219,7 @@ func (p *page) gaugeTable(list []*query.Gauge) {
 			last += " of " + value(g.Of)
 		}
 		rows = append(rows, []string{title, value(g.Mean), value(g.Max),
-			p.in(g.MaxAt).Format("15:04:05"), last, ""})
+			p.In(g.MaxAt).Format("15:04:05"), last, ""})
 		alarms[[2]int{i + 1, 2}], alarms[[2]int{i + 1, 4}] = alarming(g, g.Max), alarming(g, g.Last)
 		charts = append(charts, chartOf{g.Points, top})
 	}
@@ -278,11 +278,11 @@ func (a *app) gaugeRows(w query.Window) error {
 	if err != nil {
 		return err
 	}
-	for _, h := range a.archive.Hosts() {
+	for _, h := range a.Archive.Hosts() {
 		if !w.Wants(h.ID) {
 			continue
 		}
-		list, err := query.Gauges(a.archive, query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}, 1)
+		list, err := query.Gauges(a.Archive, query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}, 1)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (p *pace) start(f *following) {
 	if p.every == 0 {
 		return
 	}
-	if since := f.a.now().Sub(time.Unix(0, p.last)); p.last != 0 && since > p.patience() {
+	if since := f.a.Now().Sub(time.Unix(0, p.last)); p.last != 0 && since > p.patience() {
 		p.silent()
 		return
 	}
@@ -74,7 +74,7 @@ func (p *pace) event(e *metric.Event) {
 	if e.Kind == metric.EventStop && !p.told {
 		p.told = true
 		p.timer.Stop()
-		p.say("the recorder stopped at " + p.f.a.show(e.At.Wall) + "; waiting for it")
+		p.say("the recorder stopped at " + p.f.a.Show(e.At.Wall) + "; waiting for it")
 	}
 }
 
@@ -95,6 +95,6 @@ func (p *pace) silence() string {
 	if p.last == 0 {
 		return "nothing has been recorded yet: is the recorder running?"
 	}
-	ago := p.f.a.now().Sub(time.Unix(0, p.last)).Round(time.Second)
-	return "the last sample is of " + p.f.a.show(p.last) + ", " + durationText(int64(ago)) + " ago: is the recorder running?"
+	ago := p.f.a.Now().Sub(time.Unix(0, p.last)).Round(time.Second)
+	return "the last sample is of " + p.f.a.Show(p.last) + ", " + durationText(int64(ago)) + " ago: is the recorder running?"
 }

@@ -44,7 +44,7 @@ func (p *page) begin(columns []out.Column) (out.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Width: p.width, Color: p.color, Spreadsheet: p.spreadsheet, Now: p.now}), nil
+	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.Zone(), Width: p.width, Color: p.color, Spreadsheet: p.spreadsheet, Now: p.Now}), nil
 }
 
 // liveRows begins rows that are shown as they come; they still begin with a cell for
@@ -55,8 +55,8 @@ func (p *page) liveRows(columns ...out.Column) (out.Writer, error) {
 		return nil, err
 	}
 	columns = append([]out.Column{{Name: "host", Only: out.Nowhere}}, columns...)
-	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Width: p.width, Height: p.height, Color: p.color,
-		Spreadsheet: p.spreadsheet, Live: true, Now: p.now}), nil
+	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.Zone(), Width: p.width, Height: p.height, Color: p.color,
+		Spreadsheet: p.spreadsheet, Live: true, Now: p.Now}), nil
 }
 
 func hostCell(h *metric.Host) out.Cell { return out.Str(h.Name) }

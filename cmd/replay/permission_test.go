@@ -18,7 +18,7 @@ func TestRefusalSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
 	a := newApp(&out, &errs, time.Now)
-	a.open = func(paths ...string) (reader, error) {
+	a.Open = func(paths ...string) (reader, error) {
 		return nil, &fs.PathError{Op: "open", Path: paths[0], Err: fs.ErrPermission}
 	}
 	dir := t.TempDir()

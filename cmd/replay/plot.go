@@ -92,8 +92,8 @@ func (p *plotting) charts(args []string) error {
 			a.stdout.Println()
 		}
 		c.Margin, c.Width = margin, max(width-margin, 10)
-		c.Times = chart.Times(w.From, w.To, a.zone(), max(c.Width/timeRoom, 1))
-		a.stdout.Println(a.bold(human.Cut(visible.Text(shown[i].Title(a.manyHosts())), width)))
+		c.Times = chart.Times(w.From, w.To, a.Zone(), max(c.Width/timeRoom, 1))
+		a.stdout.Println(a.bold(human.Cut(visible.Text(shown[i].Title(a.ManyHosts())), width)))
 		for _, l := range c.Lines() {
 			a.stdout.Println(l)
 		}
@@ -116,7 +116,7 @@ func (p *plotting) read(args []string, points int) ([]*plot.Series, query.Window
 		return nil, r.Window, err
 	}
 	doubts := a.doubts(r.Window)
-	list, err := plot.Read(a.archive, targets, &r, points, func(t query.Target, s *query.Series) { doubts.of(t, s) })
+	list, err := plot.Read(a.Archive, targets, &r, points, func(t query.Target, s *query.Series) { doubts.of(t, s) })
 	if err == nil && len(list) == 0 {
 		err = a.nothing(targets, &p.series, r)
 	}

@@ -73,16 +73,16 @@ func (p *plotting) picture(args []string) error {
 	if err != nil {
 		return err
 	}
-	w.Hosts = a.used.Hosts
-	drawn, left := plot.Picture(a.archive, w, list)
+	w.Hosts = a.Used.Hosts
+	drawn, left := plot.Picture(a.Archive, w, list)
 	if left > 0 {
 		a.tell(notDrawn(left))
 	}
-	drawn.Zone, drawn.Width, drawn.Height, drawn.Dark = a.zone(), file.width, file.height, file.dark
+	drawn.Zone, drawn.Width, drawn.Height, drawn.Dark = a.Zone(), file.width, file.height, file.dark
 	if drawn.Height == 0 {
 		drawn.Height = picture.UsualHeight(len(drawn.Panels))
 	}
-	drawn.Subtitle = fmt.Sprintf("%s to %s (%s), times in %s", a.show(w.From), a.show(w.To), human.Duration(time.Duration(w.To-w.From)), a.zone())
+	drawn.Subtitle = fmt.Sprintf("%s to %s (%s), times in %s", a.Show(w.From), a.Show(w.To), human.Duration(time.Duration(w.To-w.From)), a.Zone())
 	draw := drawn.SVG
 	if file.png {
 		draw = drawn.PNG

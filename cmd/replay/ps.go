@@ -49,7 +49,7 @@ recorder kept it, else its program.`,
 			if err := a.load(); err != nil {
 				return err
 			}
-			w, err := a.window()
+			w, err := a.Window()
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ recorder kept it, else its program.`,
 			if err != nil {
 				return err
 			}
-			if (a.from != "" || a.to != "") && f.at == "" {
+			if (a.From != "" || a.To != "") && f.at == "" {
 				err = a.history(w, m, f, args)
 			} else {
 				err = a.processTable(w, m, f, args)
@@ -65,7 +65,7 @@ recorder kept it, else its program.`,
 			if err != nil {
 				return err
 			}
-			a.tellDoubtsOf(a.used, (*query.Distrust).OfProcesses)
+			a.tellDoubtsOf(a.Used, (*query.Distrust).OfProcesses)
 			a.finish(cmd, args, false)
 			return nil
 		},
@@ -96,33 +96,33 @@ func sortNames() []string { return slices.Sorted(slices.Values(answer.OnScreen))
 
 // moment resolves --at; without it, the end of the recording of the window's hosts.
 func (s *session) moment(text string, w query.Window) (int64, error) {
-	from, to, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
+	from, to, _ := query.Covered(s.Archive, query.Window{Hosts: w.Hosts})
 	if text == "" {
-		s.resolved["at"] = s.in(to).Format(time.RFC3339Nano)
+		s.Resolved["at"] = s.In(to).Format(time.RFC3339Nano)
 		return to, nil
 	}
-	at, err := s.instant("at", text)
+	at, err := s.Instant("at", text)
 	if err != nil {
 		return 0, err
 	}
 	if at < from {
-		return 0, &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded until %s: the archive covers %s to %s", s.show(at), s.show(from), s.show(to))}
+		return 0, &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded until %s: the archive covers %s to %s", s.Show(at), s.Show(from), s.Show(to))}
 	}
 	if every := int64(time.Minute); at > to+every {
-		text := fmt.Sprintf("the archive covers %s to %s", s.show(from), s.show(to))
+		text := fmt.Sprintf("the archive covers %s to %s", s.Show(from), s.Show(to))
 		if hosts := s.hostsOf(w); len(hosts) == 1 {
-			if stance := query.StanceAt(s.archive, hosts[0].ID, at); stance.Before != 0 {
-				text = moment.Sentence(&stance, s.zone()) + " (" + text + ")"
+			if stance := query.StanceAt(s.Archive, hosts[0].ID, at); stance.Before != 0 {
+				text = moment.Sentence(&stance, s.Zone()) + " (" + text + ")"
 			}
 		}
-		return 0, &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded at %s: %s", s.show(at), text)}
+		return 0, &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded at %s: %s", s.Show(at), text)}
 	}
 	return at, nil
 }
 
 // hostsOf returns the hosts of a window.
 func (s *session) hostsOf(w query.Window) []metric.Host {
-	return slices.DeleteFunc(slices.Clone(s.archive.Hosts()), func(h metric.Host) bool { return !w.Wants(h.ID) })
+	return slices.DeleteFunc(slices.Clone(s.Archive.Hosts()), func(h metric.Host) bool { return !w.Wants(h.ID) })
 }
 
 // stances prints, before an answer that shows the last values, what state each host was in that
@@ -130,12 +130,12 @@ func (s *session) hostsOf(w query.Window) []metric.Host {
 func (a *app) stances(w query.Window, at int64) bool {
 	said := false
 	for _, h := range a.hostsOf(w) {
-		stance := query.StanceAt(a.archive, h.ID, at)
-		text := moment.Sentence(&stance, a.zone())
+		stance := query.StanceAt(a.Archive, h.ID, at)
+		text := moment.Sentence(&stance, a.Zone())
 		if text == "" {
 			continue
 		}
-		if said = true; a.manyHosts() {
+		if said = true; a.ManyHosts() {
 			text = h.Name + ": " + text
 		}
 		if a.sink == nil {
@@ -150,9 +150,9 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 	if err != nil {
 		return err
 	}
-	all := query.Processes(a.archive, w, at, nil)
+	all := query.Processes(a.Archive, w, at, nil)
 	if len(all) == 0 {
-		return nothing("no processes were recorded at %s", a.show(at))
+		return nothing("no processes were recorded at %s", a.Show(at))
 	}
 	var list []*query.Process
 	for _, i := range m.Choose(len(all), func(i int) (int, []string) { return all[i].PID, []string{all[i].Name} }) {
@@ -164,7 +164,7 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 			names = append(names, p.Name)
 		}
 		return nothing("no process %s at %s%s (with --from and --to, replay ps looks at a span of time)",
-			strings.Join(args, ", "), a.show(all[0].At), query.Suggest(args[0], names))
+			strings.Join(args, ", "), a.Show(all[0].At), query.Suggest(args[0], names))
 	}
 	if err := sortProcesses(list, f.sort); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 		a.attachThreads(w, at, list)
 	}
 	if !a.stances(w, at) && a.table() && at-list[0].At > int64(3*metric.Process.Interval()) {
-		a.complain(fmt.Sprintf("the last reading of processes before that was at %s", a.show(list[0].At)))
+		a.complain(fmt.Sprintf("the last reading of processes before that was at %s", a.Show(list[0].At)))
 	}
 	if err := a.processRows(list, depth); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (s *session) attachThreads(w query.Window, at int64, list []*query.Process)
 	for _, p := range list {
 		byKey[p.Archive.Host.ID+"/"+p.Instance.Key] = p
 	}
-	for _, t := range query.ThreadsAt(s.archive, w, at, nil) {
+	for _, t := range query.ThreadsAt(s.Archive, w, at, nil) {
 		if p := byKey[t.Archive.Host.ID+"/"+t.Instance.Label("process")]; p != nil {
 			p.Threads = append(p.Threads, t)
 		}
@@ -269,8 +269,8 @@ func (a *app) commandsOf(list []*query.Process) map[*query.Process]string {
 		}
 	}
 	for host, at := range last {
-		tick, every := query.Tick(a.archive, host, at)
-		query.Commands(a.archive, host, tick, every, func(info *store.ArchiveInfo, in *metric.Instance, line string) {
+		tick, every := query.Tick(a.Archive, host, at)
+		query.Commands(a.Archive, host, tick, every, func(info *store.ArchiveInfo, in *metric.Instance, line string) {
 			if p := byKey[identity{host, info.BootID, in.Key}]; p != nil {
 				commands[p] = line
 			}

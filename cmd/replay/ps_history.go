@@ -28,7 +28,7 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 	if m.All() {
 		return fmt.Errorf("the history of every process is too long: name some, or see with replay top which used most")
 	}
-	from, to, _ := query.Covered(a.archive, w)
+	from, to, _ := query.Covered(a.Archive, w)
 	from = max(from, w.From)
 	if w.To != 0 {
 		to = min(to, w.To)
@@ -45,23 +45,23 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 	if most == 0 {
 		most = historyMost
 	}
-	list, found, err := query.Histories(a.archive, w, m, step, a.zone(), most, !a.table())
+	list, found, err := query.Histories(a.Archive, w, m, step, a.Zone(), most, !a.table())
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		names := query.InstanceNames(a.archive, w, &metric.Desc{Indom: "process"})
+		names := query.InstanceNames(a.Archive, w, &metric.Desc{Indom: "process"})
 		for i, n := range names {
 			names[i] = query.ProcessName(&metric.Instance{Name: n})
 		}
-		return nothing("no process %s between %s and %s%s", strings.Join(args, ", "), a.show(from), a.show(to), query.Suggest(args[0], names))
+		return nothing("no process %s between %s and %s%s", strings.Join(args, ", "), a.Show(from), a.Show(to), query.Suggest(args[0], names))
 	}
 	if !a.table() {
 		return a.historyRows(list, step)
 	}
 	fine := list
 	if least := max(niceStep(to-from, coursePoints), int64(metric.Process.Interval())); least < step {
-		if fine, _, err = query.Histories(a.archive, w, m, least, a.zone(), most, false); err != nil {
+		if fine, _, err = query.Histories(a.Archive, w, m, least, a.Zone(), most, false); err != nil {
 			return err
 		}
 	}
@@ -115,9 +115,9 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 		p.labelled("program  ", exe)
 	}
 	if h.Start != 0 {
-		p.labelled("began    ", p.show(h.Start))
+		p.labelled("began    ", p.Show(h.Start))
 	} else {
-		p.labelled("seen     ", "from "+p.show(h.From))
+		p.labelled("seen     ", "from "+p.Show(h.From))
 	}
 	p.labelledAs("ended    ", p.endOf(h), h.Exit != nil && bySignal(h.Exit.Label("how")))
 	if len(h.Ancestors) > 0 {
@@ -129,7 +129,7 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 	}
 	for i := range h.Rows {
 		r := &h.Rows[i]
-		at := p.in(r.At).Format("2006-01-02 15:04:05")
+		at := p.In(r.At).Format("2006-01-02 15:04:05")
 		if i > 0 && i < len(h.Rows)-1 && noValues(&h.Rows[i-1]) && noValues(r) && noValues(&h.Rows[i+1]) {
 			continue // Of such a time, the first and the last row are enough.
 		}
@@ -202,9 +202,9 @@ func (p *page) endOf(h *query.History) string {
 		if how == "" {
 			how = "how is not known"
 		}
-		return fmt.Sprintf("%s: %s", p.show(h.Exit.At.Wall), how)
+		return fmt.Sprintf("%s: %s", p.Show(h.Exit.At.Wall), how)
 	case h.Ended:
-		return fmt.Sprintf("after %s, how is not known", p.show(h.To))
+		return fmt.Sprintf("after %s, how is not known", p.Show(h.To))
 	}
 	return "not in this window"
 }

@@ -222,7 +222,7 @@ func (p *pushing) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	paths, err := a.archivePaths(args)
+	paths, err := a.Locate(args)
 	if err != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ func (p *pushing) options(sink push.Sink, to *push.Endpoint, whole bool) (push.O
 		p.a.tell(visible.Text(text))
 		p.a.stderr.Flush()
 	}}
-	if p.again && (p.follow || p.a.from != "") {
+	if p.again && (p.follow || p.a.From != "") {
 		return opt, errors.New("--again pushes what is set aside and nothing else: leave --follow and --from out")
 	}
 	if !p.follow {
@@ -334,35 +334,35 @@ func upToWords(c *clock, s *pushstate.State) string {
 	if s.AckedWall == 0 {
 		return ""
 	}
-	return ", up to " + c.show(s.AckedWall)
+	return ", up to " + c.Show(s.AckedWall)
 }
 
 // host resolves --host and --from with the archives that exist now.
 func (p *pushing) host(args []string, opt *push.Options) (host string, err error) {
 	a := p.a
 	err = a.load(args...)
-	if a.close != nil {
+	if a.Close != nil {
 		defer func() {
-			a.zone() // remembers the archives' zone
-			_ = a.close()
-			a.close, a.archive = nil, nil
+			a.Zone() // remembers the archives' zone
+			_ = a.Close()
+			a.Close, a.Archive = nil, nil
 		}()
 	}
-	if err != nil && p.follow && len(a.hosts) == 0 && (a.from == "" || a.from == "now") && (fault.Of(err) == fault.NotFound || a.archive != nil) {
+	if err != nil && p.follow && len(a.Hosts) == 0 && (a.From == "" || a.From == "now") && (fault.Of(err) == fault.NotFound || a.Archive != nil) {
 		return "", nil // there will be one
 	}
 	if err != nil {
 		return "", err
 	}
-	ids, err := a.hostIDs()
+	ids, err := a.HostIDs()
 	if err != nil {
 		return "", err
 	}
 	if len(ids) > 1 {
 		return "", errors.New("a push is of one host: choose it with --host")
 	}
-	if a.from != "" {
-		if opt.Since, err = a.instant("from", a.from); err != nil {
+	if a.From != "" {
+		if opt.Since, err = a.Instant("from", a.From); err != nil {
 			return "", err
 		}
 	}

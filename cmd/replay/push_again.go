@@ -95,14 +95,14 @@ func tellPush(p *page, s pushstate.Told) {
 	line("%s", r.Words())
 	line("  %s%s", s.Path, upToWords(p.clock, s.State))
 	if s.LastError != "" {
-		line("  last error, at %s: %s", p.show(s.LastErrorAt.UnixNano()), s.LastError)
+		line("  last error, at %s: %s", p.Show(s.LastErrorAt.UnixNano()), s.LastError)
 	}
 	if n := s.Refused - min(s.Refused, uint64(len(s.Set))); n > 0 {
 		line("  set aside before those below, and only counted: %s", cli.Count(n, "batch"))
 	}
 	for i := range s.Set {
 		set := &s.Set[i]
-		line("  set aside at %s: %s from %s to %s: %s", p.show(set.At.UnixNano()), cli.Count(set.Values, "value"), p.show(set.Since), p.show(set.Until), set.Why)
+		line("  set aside at %s: %s from %s to %s: %s", p.Show(set.At.UnixNano()), cli.Count(set.Values, "value"), p.Show(set.Since), p.Show(set.Until), set.Why)
 	}
 }
 

@@ -77,7 +77,7 @@ func (a *app) ranges(cmd *cobra.Command, f *seriesFlags, args []string, ask quer
 	}
 	n, near, within := 0, 0, 0.0
 	ask.Request = r
-	for list, err := range query.RangesOf(a.archive, targets, ask) {
+	for list, err := range query.RangesOf(a.Archive, targets, ask) {
 		if err != nil {
 			return err
 		}

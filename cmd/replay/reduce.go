@@ -98,11 +98,11 @@ func (r *reduction) run(args []string) error {
 	if _, err := os.Lstat(r.dst); err == nil {
 		return fmt.Errorf("%s exists already, and nothing is written over; name another or remove it", r.dst)
 	}
-	paths, err := a.archivePaths(args)
+	paths, err := a.Locate(args)
 	if err != nil {
 		return err
 	}
-	a.paths = paths
+	a.Paths = paths
 	if err := a.spare(r.dst); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (r *reduction) run(args []string) error {
 	}
 	a.stdout.Printf("%s: %s of %s in steps of %s, %s of what had %s\n", r.dst, cli.Count(len(boots), "archive"),
 		human.Duration(time.Duration(infos[len(infos)-1].To-infos[0].From)), human.Duration(r.keep), human.Bytes(float64(after)), human.Bytes(float64(before)))
-	if len(a.losses) > 0 {
+	if len(a.Losses) > 0 {
 		return errNo
 	}
 	return nil

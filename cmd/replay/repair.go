@@ -19,7 +19,7 @@ either root of its database, from pages that nothing leads to any more, and from
 the journals beside it. What is lost is listed, by time. The damaged archive is
 not changed; exit status 1 says that something is lost.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			paths := append(append([]string{}, a.archives...), args...)
+			paths := append(append([]string{}, a.Sources...), args...)
 			if len(paths) != 1 {
 				return errors.New("repair needs the path of one archive")
 			}
@@ -34,7 +34,7 @@ not changed; exit status 1 says that something is lost.`,
 }
 
 func repair(a *app, src, dst string) error {
-	a.paths = []string{src}
+	a.Paths = []string{src}
 	if err := a.spare(dst); err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ name first, so that there is a whole file or none.`,
 			if !a.table() {
 				return fmt.Errorf("report writes a page; other commands answer as %s", a.format)
 			}
-			if p.crash && (p.at != "" || a.from != "" || a.to != "") {
+			if p.crash && (p.at != "" || a.From != "" || a.To != "") {
 				return errors.New("--last-crash finds the window by itself: give it without --at, --from and --to")
 			}
 			if err := a.load(args...); err != nil {
@@ -84,17 +84,17 @@ name first, so that there is a whole file or none.`,
 
 func (p *reporting) run(cmd *cobra.Command, args []string) error {
 	a := p.a
-	w, err := a.window()
+	w, err := a.Window()
 	if err != nil {
 		return err
 	}
-	host, err := reportedHost(a.archive, w)
+	host, err := reportedHost(a.Archive, w)
 	if err != nil {
 		return err
 	}
-	r := report.Request{Host: host, From: w.From, To: w.To, Zone: a.zone(), Version: sample.Version(), Made: a.now()}
+	r := report.Request{Host: host, From: w.From, To: w.To, Zone: a.Zone(), Version: sample.Version(), Made: a.Now()}
 	r.Shell = func(args []string) string { return a.moreCommand(host, args, false) }
-	if r.Defs, err = a.definitions(); err != nil {
+	if r.Defs, err = a.Definitions(); err != nil {
 		return err
 	}
 	if err := p.window(&r); err != nil {
@@ -115,7 +115,7 @@ func (p *reporting) run(cmd *cobra.Command, args []string) error {
 	r.Progress = func(share float64) { bar.show(int64(share*1000), 1000) }
 	ctx, stop := a.untilEnded()
 	defer stop()
-	page, err := report.Collect(ctx, a.archive, r)
+	page, err := report.Collect(ctx, a.Archive, r)
 	bar.clear()
 	if err != nil {
 		return err
@@ -154,31 +154,31 @@ func (p *reporting) window(r *report.Request) error {
 	a := p.a
 	switch {
 	case p.crash:
-		c, ok := report.LastCrash(a.archive, r.Host)
+		c, ok := report.LastCrash(a.Archive, r.Host)
 		if !ok {
 			return errors.New("no panic and no unclean end was recorded: replay events shows what was")
 		}
 		r.From, r.To, r.Cursor = c.Last-int64(reportCrash), c.Up+int64(time.Minute), c.Last
 		r.Asked = c.Text
 	case p.at != "":
-		at, err := a.instant("at", p.at)
+		at, err := a.Instant("at", p.at)
 		if err != nil {
 			return err
 		}
 		r.Cursor = at
-		r.Asked = "around " + a.show(at)
-		if a.from == "" {
+		r.Asked = "around " + a.Show(at)
+		if a.From == "" {
 			r.From = at - int64(reportBefore)
 		}
-		if a.to == "" {
+		if a.To == "" {
 			r.To = at + int64(reportAfter)
 		}
-		from, to, list := query.Covered(a.archive, query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To})
+		from, to, list := query.Covered(a.Archive, query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To})
 		if len(list) == 0 {
-			return a.emptyWindow(query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To})
+			return a.Empty(query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To})
 		}
 		if at < max(from, r.From) || at > min(to, r.To) {
-			return fmt.Errorf("--at %s is not between %s and %s, which the page would show", a.show(at), a.show(max(from, r.From)), a.show(min(to, r.To)))
+			return fmt.Errorf("--at %s is not between %s and %s, which the page would show", a.Show(at), a.Show(max(from, r.From)), a.Show(min(to, r.To)))
 		}
 	}
 	return nil
@@ -187,11 +187,11 @@ func (p *reporting) window(r *report.Request) error {
 // reportName returns the name of a page if none was given.
 func reportName(s *session, r report.Request) string {
 	from := r.From
-	if begin, _, _ := query.Covered(s.archive, query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To}); from < begin {
+	if begin, _, _ := query.Covered(s.Archive, query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To}); from < begin {
 		from = begin
 	}
 	name := "host"
-	for _, h := range s.archive.Hosts() {
+	for _, h := range s.Archive.Hosts() {
 		if h.ID == r.Host {
 			name = h.Name
 		}
@@ -203,7 +203,7 @@ func reportName(s *session, r report.Request) string {
 		}
 		return '_'
 	}, name[:min(len(name), 60)]), ".-")
-	return name + "-" + s.in(from).Format("20060102T150405") + ".html"
+	return name + "-" + s.In(from).Format("20060102T150405") + ".html"
 }
 
 // mayWrite refuses to overwrite dst unless force is set.

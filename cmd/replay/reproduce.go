@@ -32,7 +32,7 @@ func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 // footer returns the command that gives an answer again, and the archives it was read from.
 func (s *session) footer(cmd *cobra.Command, args []string) []string {
 	var ids []string
-	_, _, list := query.Covered(s.archive, s.used)
+	_, _, list := query.Covered(s.Archive, s.Used)
 	for _, info := range list {
 		ids = append(ids, info.ID)
 	}
@@ -67,7 +67,7 @@ var endless = map[string]bool{"at": true, "diff": true, "info": true, "metrics":
 // reproduce returns the command line as words for a shell, with absolute times and paths.
 func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 	line := []string{cmd.CommandPath()}
-	if s.argPaths > 0 {
+	if s.ArgPaths > 0 {
 		args = nil // They are archives, which are named below.
 	}
 	var dashed []string
@@ -91,18 +91,18 @@ func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 		}
 	}
 	follow := cmd.Flags().Lookup("follow")
-	if s.resolved["at"] == "" && s.resolved["to"] == "" && !endless[cmd.Name()] && (follow == nil || !follow.Changed) {
+	if s.Resolved["at"] == "" && s.Resolved["to"] == "" && !endless[cmd.Name()] && (follow == nil || !follow.Changed) {
 		s.pinEnd()
 	}
 	for _, name := range []string{"at", "against", "from", "to"} {
-		if t := s.resolved[name]; t != "" {
+		if t := s.Resolved[name]; t != "" {
 			line = append(line, "--"+name, quote(t))
 		}
 	}
-	for _, p := range s.derived {
+	for _, p := range s.Derived {
 		line = append(line, "--derived", quote(absolute(p)))
 	}
-	for _, p := range s.paths {
+	for _, p := range s.Paths {
 		line = append(line, "--archive", quote(absolute(p)))
 	}
 	if len(dashed) > 0 {
@@ -121,30 +121,30 @@ func (s *session) commandLine(cmd *cobra.Command, args []string) []string {
 	for _, word := range args {
 		line = append(line, quote(word))
 	}
-	for _, p := range s.paths {
+	for _, p := range s.Paths {
 		line = append(line, "--archive", quote(absolute(p)))
 	}
-	for _, h := range s.hosts {
+	for _, h := range s.Hosts {
 		line = append(line, "--host="+quote(h))
 	}
-	for _, p := range s.derived {
+	for _, p := range s.Derived {
 		line = append(line, "--derived", quote(absolute(p)))
 	}
-	if s.utc {
+	if s.UTC {
 		line = append(line, "--utc")
 	}
-	if s.tz != "" {
-		line = append(line, "--tz="+quote(s.tz))
+	if s.TZ != "" {
+		line = append(line, "--tz="+quote(s.TZ))
 	}
 	return line
 }
 
 // pinEnd makes the present end of an archive that still grows the end of the window.
 func (s *session) pinEnd() {
-	_, end, list := query.Covered(s.archive, query.Window{Hosts: s.used.Hosts})
+	_, end, list := query.Covered(s.Archive, query.Window{Hosts: s.Used.Hosts})
 	for _, info := range list {
 		if s.beingWritten(info) {
-			s.resolved["to"] = s.in(end).Format(time.RFC3339Nano)
+			s.Resolved["to"] = s.In(end).Format(time.RFC3339Nano)
 		}
 	}
 }

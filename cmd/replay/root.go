@@ -55,17 +55,17 @@ zone of the machine that was recorded; --tz names another.`,
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringArrayVar(&a.archives, "archive", nil, "archive file or directory to read (repeatable)")
-	f.StringArrayVar(&a.hosts, "host", nil, "only hosts whose name matches (repeatable)")
-	f.StringVar(&a.from, "from", "", "begin of the window")
-	f.StringVar(&a.to, "to", "", "end of the window; +10m counts from --from")
+	f.StringArrayVar(&a.Sources, "archive", nil, "archive file or directory to read (repeatable)")
+	f.StringArrayVar(&a.Hosts, "host", nil, "only hosts whose name matches (repeatable)")
+	f.StringVar(&a.From, "from", "", "begin of the window")
+	f.StringVar(&a.To, "to", "", "end of the window; +10m counts from --from")
 	f.StringVar(&a.format, "format", "table", "table, csv or json (one object a line)")
 	f.BoolVar(&a.spreadsheet, "spreadsheet", false, "with --format csv: an apostrophe before text that a spreadsheet would compute")
-	f.BoolVar(&a.utc, "utc", false, "show and read times in UTC, as --tz UTC")
-	f.StringVar(&a.tz, "tz", "", "zone to show and read times in: a name such as Europe/Berlin, local or +02:00 (default: the archive's)")
+	f.BoolVar(&a.UTC, "utc", false, "show and read times in UTC, as --tz UTC")
+	f.StringVar(&a.TZ, "tz", "", "zone to show and read times in: a name such as Europe/Berlin, local or +02:00 (default: the archive's)")
 	f.StringVar(&a.colorFlag, "color", colorAuto, "mark what is out of the ordinary in colour: auto (on a terminal), always or never")
 	f.BoolVar(&a.showCommand, "show-command", false, "print the command line that gives this answer again")
-	f.StringArrayVar(&a.derived, "derived", nil, "file of derived metrics, NAME = EXPRESSION a line (repeatable)")
+	f.StringArrayVar(&a.Derived, "derived", nil, "file of derived metrics, NAME = EXPRESSION a line (repeatable)")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if _, err := out.ParseFormat(a.format); err != nil {
 			return err
@@ -84,7 +84,7 @@ zone of the machine that was recorded; --tz names another.`,
 		if n := cmd.Flags().Lookup("number"); n != nil && strings.HasPrefix(n.Value.String(), "-") {
 			return fmt.Errorf("--number %s: write how many, or 0 for all", n.Value)
 		}
-		return a.checkZone()
+		return a.Check()
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w (%s --help lists the flags)", cli.FlagError(err), cmd.CommandPath())

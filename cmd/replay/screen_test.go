@@ -47,7 +47,7 @@ func TestScreensFit(t *testing.T) {
 func onScreen(width, height int, line string) string {
 	var o, e strings.Builder
 	a := newApp(&o, &e, func() time.Time { return testNow })
-	a.open, a.width, a.height, a.ascii = openText, width, height, true
+	a.Open, a.width, a.height, a.ascii = openText, width, height, true
 	a.run(append(words(line), "--utc"))
 	return o.String()
 }
@@ -111,7 +111,7 @@ func TestDefinitionsThatAreMissingAreAnError(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			var o, e strings.Builder
 			a := newApp(&o, &e, func() time.Time { return testNow })
-			a.open = openText
+			a.Open = openText
 			if status := a.run(words(line)); status != cli.Failed || !strings.Contains(e.String(), "gone") {
 				t.Errorf("%s: status %d: %s", line, status, e.String())
 			}

@@ -130,7 +130,7 @@ func services() []func(*serving) {
 }
 
 func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp pcpOptions, user string, show *showing) error {
-	paths, err := a.archivePaths(args)
+	paths, err := a.Locate(args)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp p
 			continue
 		}
 		a.collector.later()
-		r, err := a.open(p)
+		r, err := a.Open(p)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp p
 	s.hub = live.NewHub(live.Options{Open: func(from follow.Position) (live.Follower, error) {
 		return follow.Open(follow.Options{From: from, Base: true, Complete: catalog.Complete, Wait: true}, paths...)
 	}, Distrusted: func() (query.Distrusted, error) { return lastingDistrusts(paths...) }})
-	s.keeper = catalogue.NewKeeper(func() (catalogue.Recording, error) { return openArchives(paths...) }, a.now)
+	s.keeper = catalogue.NewKeeper(func() (catalogue.Recording, error) { return openArchives(paths...) }, a.Now)
 	clean := func() {}
 	defer func() { clean() }()
 	opt.Ready = func(address string) {

@@ -40,10 +40,10 @@ func (s *serving) servePage() {
 
 // pageApp returns an app that answers a page's question as a command would.
 func (s *serving) pageApp(ctx context.Context) *app {
-	a := newApp(io.Discard, io.Discard, s.now)
-	a.ctx, a.derived, a.damageTold = ctx, s.derived, nil
-	a.ownDefinitions = func() string { return "" }
-	a.open = func(paths ...string) (reader, error) {
+	a := newApp(io.Discard, io.Discard, s.Now)
+	a.ctx, a.Derived, a.damageTold = ctx, s.Derived, nil
+	a.OwnDefinitions = func() string { return "" }
+	a.Open = func(paths ...string) (reader, error) {
 		r, err := openArchives(paths...)
 		if err != nil {
 			return nil, err
@@ -59,43 +59,43 @@ func (s *serving) pageWindow(ctx context.Context, w livepage.Window) ([]byte, er
 	if err := a.load(s.served...); err != nil {
 		return nil, err
 	}
-	defer a.close()
-	r := report.Request{Hosts: a.archive.Hosts(), Version: sample.Version(), Made: s.now()}
+	defer a.Close()
+	r := report.Request{Hosts: a.Archive.Hosts(), Version: sample.Version(), Made: s.Now()}
 	var err error
 	if r.Host, err = a.pageHost(w.Host); err != nil {
 		return nil, err
 	}
-	a.hosts, a.from, a.to = []string{r.Host}, w.From, w.To
+	a.Hosts, a.From, a.To = []string{r.Host}, w.From, w.To
 	switch {
 	case w.At != "":
 		if w.From != "" || w.To != "" {
 			return nil, errors.New("at means a window around an instant: from and to say another one")
 		}
-		t, err := a.reference().Parse(w.At)
+		t, err := a.Reference().Parse(w.At)
 		if err != nil {
 			return nil, fmt.Errorf("at: %w", err)
 		}
 		r.Cursor = t.UnixNano()
-		a.from, a.to = fmt.Sprintf("@%d", t.Add(-30*time.Minute).Unix()), fmt.Sprintf("@%d", t.Add(30*time.Minute).Unix())
+		a.From, a.To = fmt.Sprintf("@%d", t.Add(-30*time.Minute).Unix()), fmt.Sprintf("@%d", t.Add(30*time.Minute).Unix())
 	case w.Last > 0:
 		r.Columns = liveColumns
 	}
-	win, err := a.window()
+	win, err := a.Window()
 	if err != nil {
 		return nil, err
 	}
 	if w.Last > 0 {
-		_, to, _ := query.Covered(a.archive, win)
+		_, to, _ := query.Covered(a.Archive, win)
 		win.From, win.To = to-int64(w.Last), to
 	}
-	r.From, r.To, r.Zone = win.From, win.To, a.zone()
-	return pageData(ctx, a.archive, r)
+	r.From, r.To, r.Zone = win.From, win.To, a.Zone()
+	return pageData(ctx, a.Archive, r)
 }
 
 // pageHost returns the host called name, or the host recorded last if name is empty.
 func (a *app) pageHost(name string) (string, error) {
 	found, last := "", int64(0)
-	for _, info := range a.archive.Archives() {
+	for _, info := range a.Archive.Archives() {
 		if (name == "" || info.Host.ID == name || info.Host.Name == name) && info.To >= last {
 			found, last = info.Host.ID, info.To
 		}
@@ -116,12 +116,12 @@ func (s *serving) pageMore(ctx context.Context, recent query.Archive, m livepage
 	if err := a.load(s.served...); err != nil {
 		return nil, err
 	}
-	defer a.close()
-	_, end, _ := query.Covered(a.archive, query.Window{Hosts: []string{m.Host}})
+	defer a.Close()
+	_, end, _ := query.Covered(a.Archive, query.Window{Hosts: []string{m.Host}})
 	if nothing, err := m.Check(end); nothing || err != nil {
 		return nil, err
 	}
-	return pageData(ctx, a.archive, r)
+	return pageData(ctx, a.Archive, r)
 }
 
 func pageData(ctx context.Context, a query.Archive, r report.Request) ([]byte, error) {

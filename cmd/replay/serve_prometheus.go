@@ -14,7 +14,7 @@ import (
 // serveQuestions serves the questions that replay answers.
 func (s *serving) serveQuestions() {
 	limits := ask.DefaultLimits
-	questions := ask.New(answers(s.served, s.derived, s.now), limits)
+	questions := ask.New(answers(s.served, s.Derived, s.Now), limits)
 	path, handler := questions.Handler(s.server.RPC()...)
 	s.server.Add(serve.Part{Path: path, Handler: handler, Service: tachographv1connect.QueryServiceName,
 		About: "what replay answers, over what has been recorded", Timeout: limits.Longest + time.Second, AtOnce: limits.AtOnce + limits.Waiting})
@@ -24,7 +24,7 @@ func (s *serving) serveQuestions() {
 
 // serveMetrics serves present values to Prometheus.
 func (s *serving) serveMetrics() {
-	s.server.Add(serve.Part{Path: "/metrics", Handler: scrape.Handler(scrape.Options{Present: s.hub.Now, Now: s.now}),
+	s.server.Add(serve.Part{Path: "/metrics", Handler: scrape.Handler(scrape.Options{Present: s.hub.Now, Now: s.Now}),
 		About: "present values for Prometheus, as OpenMetrics; name[]=GLOB and collect[]=GROUP select", Timeout: presentTimeout})
 }
 

@@ -86,7 +86,7 @@ func (s *snapshot) run(cmd *cobra.Command, args []string) error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	w, err := a.window()
+	w, err := a.Window()
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func chosenMetrics(s *session, args []string) (func(*metric.Desc) bool, error) {
 		}
 		chosen[name] = true
 		for _, operand := range metricName.FindAllString(formula, -1) {
-			if d := s.archive.Lookup(operand); d != nil {
+			if d := s.Archive.Lookup(operand); d != nil {
 				add(d.Name, d.Formula)
 			}
 		}
@@ -188,7 +188,7 @@ func (s *snapshot) instance() (func(string, *metric.Instance) bool, error) {
 
 // snapshotName returns the name of a snapshot if none was given.
 func snapshotName(s *session, w query.Window, mapping *redact.Mapping) string {
-	from, to, list := query.Covered(s.archive, w)
+	from, to, list := query.Covered(s.Archive, w)
 	if w.From != 0 {
 		from = max(from, w.From)
 	}
@@ -196,7 +196,7 @@ func snapshotName(s *session, w query.Window, mapping *redact.Mapping) string {
 		to = min(to, w.To)
 	}
 	host := "hosts"
-	if len(list) > 0 && !s.manyHosts() {
+	if len(list) > 0 && !s.ManyHosts() {
 		host = list[0].Host.Name
 		if mapping != nil {
 			host = mapping.Name(list[0].Host)

@@ -55,7 +55,7 @@ func (s *splitting) run(args []string) error {
 	switch {
 	case !a.table():
 		return fmt.Errorf("split writes archives; other commands answer as %s", a.format)
-	case len(args)+len(a.archives) == 0:
+	case len(args)+len(a.Sources) == 0:
 		return errors.New("split needs an archive to take apart")
 	case s.by == "":
 		return fmt.Errorf("split needs to know by what: --by %s, or a length of time", strings.Join(splitBy, ", --by "))
@@ -68,11 +68,11 @@ func (s *splitting) run(args []string) error {
 	}
 	opt := rewrite.SplitOptions{CopyOptions: copying, ByHost: s.by == "host"}
 	if s.by != "host" && s.by != "boot" {
-		if opt.Edges, err = edges(s.by, a.zone()); err != nil {
+		if opt.Edges, err = edges(s.by, a.Zone()); err != nil {
 			return err
 		}
 	}
-	r, ok := a.archive.(*store.Reader)
+	r, ok := a.Archive.(*store.Reader)
 	if !ok {
 		return errors.New("only archives can be split")
 	}
@@ -89,7 +89,7 @@ func (s *splitting) run(args []string) error {
 		return err
 	}
 	for _, w := range report.Archives {
-		a.stdout.Printf("%s  %s to %s, %s, %s\n", w.Name, a.show(w.From), a.show(w.To), cli.Count(w.Values, "value"), cli.Count(w.Events, "event"))
+		a.stdout.Printf("%s  %s to %s, %s, %s\n", w.Name, a.Show(w.From), a.Show(w.To), cli.Count(w.Values, "value"), cli.Count(w.Events, "event"))
 	}
 	a.stdout.Printf("%s in %s, %s\n", cli.Count(len(report.Archives), "archive"), s.dir, human.Bytes(float64(report.Bytes)))
 	return missing(a, report)

@@ -71,7 +71,7 @@ stack, outermost function first.`,
 			if err := a.load(); err != nil {
 				return err
 			}
-			w, err := a.window()
+			w, err := a.Window()
 			if err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func (f *stackFlags) check(a *app) error {
 	if f.running && f.waiting {
 		return errors.New("--running and --waiting together are all samples: leave both out")
 	}
-	if f.at != "" && (a.from != "" || a.to != "") {
+	if f.at != "" && (a.From != "" || a.To != "") {
 		return errors.New("--at names an instant, --from and --to a window: give one of them")
 	}
 	var rest string
@@ -190,11 +190,11 @@ func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args [
 			one := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
 			if instant != 0 {
 				var ok bool
-				if one, ok = stacks.Near(a.archive, h.ID, instant, nearby); !ok {
+				if one, ok = stacks.Near(a.Archive, h.ID, instant, nearby); !ok {
 					continue
 				}
 			}
-			p := stacks.Read(a.archive, stacks.Request{Window: one, Symbols: symbols, Of: func(t *stacks.Thread) bool {
+			p := stacks.Read(a.Archive, stacks.Request{Window: one, Symbols: symbols, Of: func(t *stacks.Thread) bool {
 				found = true
 				return m.Accept(t.PID, t.Command, loose) || t.Key() != "" && slices.Contains(args, t.Key())
 			}})
@@ -211,7 +211,7 @@ func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args [
 	}
 	when := a.between(w)
 	if instant != 0 {
-		when = "within ten minutes of " + a.show(instant)
+		when = "within ten minutes of " + a.Show(instant)
 	}
 	if found {
 		return nil, nothing("no stacks of %s were sampled %s, but of other processes: replay stacks lists them", strings.Join(args, ", "), when)
@@ -221,14 +221,14 @@ func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args [
 
 // between describes a window in words.
 func (a *app) between(w query.Window) string {
-	from, to, _ := query.Covered(a.archive, w)
+	from, to, _ := query.Covered(a.Archive, w)
 	if w.From != 0 {
 		from = w.From
 	}
 	if w.To != 0 {
 		to = w.To
 	}
-	return fmt.Sprintf("between %s and %s", a.show(from), a.show(to))
+	return fmt.Sprintf("between %s and %s", a.Show(from), a.Show(to))
 }
 
 func (a *app) stacks(cmd *cobra.Command, args []string, f *stackFlags, list []*stacks.Profile) error {

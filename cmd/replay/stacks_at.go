@@ -11,11 +11,11 @@ import (
 // atStack names the stack that was sampled most around an instant, if any was, with the command
 // that shows all of them. It writes a row if rows is not nil.
 func (a *app) atStack(rows out.Writer, h *metric.Host, at int64) error {
-	w, ok := stacks.Near(a.archive, h.ID, at, around)
+	w, ok := stacks.Near(a.Archive, h.ID, at, around)
 	if !ok {
 		return nil
 	}
-	p := stacks.Read(a.archive, stacks.Request{Window: w})
+	p := stacks.Read(a.Archive, stacks.Request{Window: w})
 	hot, ok := p.Heaviest()
 	if !ok {
 		return nil

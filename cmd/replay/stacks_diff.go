@@ -23,7 +23,7 @@ func (a *app) bothStacks(h *metric.Host, c *comparison) (before, after *stacks.P
 	if host == h.ID && second.From == first.To {
 		second.From++ // A tick holds the samples of the second before it.
 	}
-	return stacks.Read(a.archive, stacks.Request{Window: first}), stacks.Read(a.archive, stacks.Request{Window: second})
+	return stacks.Read(a.Archive, stacks.Request{Window: first}), stacks.Read(a.Archive, stacks.Request{Window: second})
 }
 
 // mostShifts is how many functions diff names.

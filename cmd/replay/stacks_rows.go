@@ -144,7 +144,7 @@ func (a *app) stackFile(cmd *cobra.Command, args []string, f *stackFlags, list [
 		return fmt.Errorf("a profile is of one host, and stacks were sampled on %s: choose with --host", strings.Join(names, ", "))
 	}
 	p, by := list[0], stacks.By(f.by)
-	title := p.Host.Name + " " + a.show(p.From)
+	title := p.Host.Name + " " + a.Show(p.From)
 	write := func(w io.Writer) error {
 		switch f.format {
 		case foldedFormat:

@@ -17,7 +17,7 @@ func (a *app) samplings(p *stacks.Profile) []*store.Event {
 	var list []*store.Event
 	// The event of a session is recorded when the session is over, at most stack.Longest after
 	// its start.
-	for e := range a.archive.Events(p.From-second, p.To+int64(stack.Longest)+second, metric.EventStacks) {
+	for e := range a.Archive.Events(p.From-second, p.To+int64(stack.Longest)+second, metric.EventStacks) {
 		length, err := strconv.ParseFloat(e.Label("seconds"), 64)
 		if err != nil || e.Archive.Host.ID != p.Host.ID || e.At.Wall-int64(length*second) > p.To {
 			continue

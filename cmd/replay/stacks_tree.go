@@ -50,9 +50,9 @@ func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 			processes[t.Title()+t.Process] = true
 		}
 	}
-	when := a.show(p.From)
+	when := a.Show(p.From)
 	if p.To != p.From {
-		when += " to " + a.show(p.To)
+		when += " to " + a.Show(p.To)
 	}
 	text := fmt.Sprintf("%s, %s of %s and %s", when, cli.Count(int(p.Sum(state)), "sample"), cli.Count(len(processes), "process"), cli.Count(len(threads), "thread"))
 	switch state {

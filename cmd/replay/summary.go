@@ -26,7 +26,7 @@ only, so a directory of many hosts and days takes little time.`,
 			if err := a.load(args...); err != nil {
 				return err
 			}
-			w, err := a.window()
+			w, err := a.Window()
 			if err != nil {
 				return err
 			}
@@ -48,9 +48,9 @@ func (a *app) summary(w query.Window) error {
 		return err
 	}
 	size := func(x float64) out.Cell { return answer.Whole(x).As(answer.Bytes.Text(x)) }
-	_, _, list := query.Covered(a.archive, w)
+	_, _, list := query.Covered(a.Archive, w)
 	done := 0
-	err = query.Digests(a.archive, w, func(d *query.Digest) error {
+	err = query.Digests(a.Archive, w, func(d *query.Digest) error {
 		i := d.Archive
 		done++
 		a.showProgress(done, len(list))
@@ -74,7 +74,7 @@ func (a *app) summary(w query.Window) error {
 // onlyOneHost says where to show a column of the host's name: only where the table has no
 // leading column for it.
 func (s *session) onlyOneHost() out.Only {
-	if s.manyHosts() {
+	if s.ManyHosts() {
 		return out.Nowhere
 	}
 	return out.Everywhere

@@ -23,7 +23,7 @@ its configuration names.`,
 			if err := a.load(); err != nil {
 				return err
 			}
-			w, err := a.window()
+			w, err := a.Window()
 			if err != nil {
 				return err
 			}
@@ -51,11 +51,11 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 	if err != nil {
 		return err
 	}
-	all := query.ThreadsAt(a.archive, w, at, nil)
+	all := query.ThreadsAt(a.Archive, w, at, nil)
 	if len(all) == 0 {
-		return nothing("no threads were recorded at %s: the class thread is off unless the configuration turns it on", a.show(at))
+		return nothing("no threads were recorded at %s: the class thread is off unless the configuration turns it on", a.Show(at))
 	}
-	owners := query.Processes(a.archive, w, at, nil)
+	owners := query.Processes(a.Archive, w, at, nil)
 	owner := make(map[string]string)
 	for _, p := range owners {
 		owner[p.Archive.Host.ID+"/"+p.Instance.Key] = p.Name
@@ -66,7 +66,7 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 		list = append(list, all[i])
 	}
 	if len(list) == 0 {
-		return nothing("no threads of %s were recorded at %s", strings.Join(args, ", "), a.show(at))
+		return nothing("no threads of %s were recorded at %s", strings.Join(args, ", "), a.Show(at))
 	}
 	if err := sortProcesses(list, sortBy); err != nil {
 		return err

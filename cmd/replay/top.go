@@ -55,7 +55,7 @@ or as one table after the other. It begins with the last reading.`,
 				return errors.New("--interval says how often to rank anew with --follow")
 			}
 			if on.on {
-				if a.from != "" {
+				if a.From != "" {
 					return errors.New("top --follow shows what is used now: leave --from out")
 				}
 				return a.followTop(cmd, &on, interval, query.By(by), query.Grouping(group), n)
@@ -63,7 +63,7 @@ or as one table after the other. It begins with the last reading.`,
 			if err := a.load(); err != nil {
 				return err
 			}
-			w, err := a.window()
+			w, err := a.Window()
 			if err != nil {
 				return err
 			}
@@ -108,7 +108,7 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 	if err := checkTop(by, group); err != nil {
 		return err
 	}
-	r, err := query.Top(a.archive, w, by, group, n)
+	r, err := query.Top(a.Archive, w, by, group, n)
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,10 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 // topTable prints a ranking below the window that it covers.
 func (a *app) topTable(r *query.Ranking, by query.By, group query.Grouping) error {
 	if len(r.Consumers) == 0 {
-		a.complain(fmt.Sprintf("no process used any %s between %s and %s", by, a.show(r.From), a.show(r.To)))
+		a.complain(fmt.Sprintf("no process used any %s between %s and %s", by, a.Show(r.From), a.Show(r.To)))
 		return nil
 	}
-	a.prose(fmt.Sprintf("%s to %s (%s), %s", a.show(r.From), a.show(r.To), durationText(r.To-r.From), cli.Count(r.N, "process")))
+	a.prose(fmt.Sprintf("%s to %s (%s), %s", a.Show(r.From), a.Show(r.To), durationText(r.To-r.From), cli.Count(r.N, "process")))
 	a.stdout.Println()
 	return a.topOf(r, by, group)
 }

@@ -39,14 +39,14 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 	if err := a.load(); err != nil {
 		return r, nil, err
 	}
-	defs, err := a.definitions()
+	defs, err := a.Definitions()
 	if err != nil {
 		return r, nil, err
 	}
-	if r.Window, err = a.window(); err != nil {
+	if r.Window, err = a.Window(); err != nil {
 		return r, nil, err
 	}
-	targets, err := query.Targets(a.archive, defs, args)
+	targets, err := query.Targets(a.Archive, defs, args)
 	if err != nil {
 		return r, nil, err
 	}
@@ -66,7 +66,7 @@ func (a *app) shape(r *query.Request, f *seriesFlags, mode query.Mode) (err erro
 		if d <= 0 {
 			return fmt.Errorf("--step must be longer than nothing")
 		}
-		r.Step, r.Zone = int64(d), a.zone()
+		r.Step, r.Zone = int64(d), a.Zone()
 	}
 	r.Mode = mode
 	if f.raw {
@@ -80,10 +80,10 @@ func (a *app) shape(r *query.Request, f *seriesFlags, mode query.Mode) (err erro
 
 // definitions reads the files of derived metrics: those that were named, or else the user's own
 // if there is one.
-func (s *session) definitions() (*query.Definitions, error) {
-	files := s.derived
+func (s *session) Definitions() (*query.Definitions, error) {
+	files := s.Derived
 	if len(files) == 0 {
-		if own := s.ownDefinitions(); own != "" {
+		if own := s.OwnDefinitions(); own != "" {
 			files = []string{own}
 		}
 	}
@@ -108,7 +108,7 @@ func (p *page) note(n query.Note) {
 	if n.Instance != nil {
 		name += "[" + n.Instance.Name + "]"
 	}
-	p.stderr.Printf("%s  %s: %s\n", p.in(n.Wall).Format(time.RFC3339Nano), name, n.Text)
+	p.stderr.Printf("%s  %s: %s\n", p.In(n.Wall).Format(time.RFC3339Nano), name, n.Text)
 }
 
 // A converter turns values of one unit into the unit of --units.
@@ -219,10 +219,10 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 	}
 	n := 0
 	cells := make([]out.Cell, 5)
-	names := query.NewNames(a.archive, r)
+	names := query.NewNames(a.Archive, r)
 	doubts := a.doubts(r.Window)
 	for _, t := range targets {
-		for s, err := range query.ReadTarget(a.archive, t, r) {
+		for s, err := range query.ReadTarget(a.Archive, t, r) {
 			if err != nil {
 				return err
 			}
@@ -291,7 +291,7 @@ func (s *session) nothing(targets []query.Target, f *seriesFlags, r query.Reques
 		var known []string
 		for _, t := range targets {
 			if t.Metric != nil {
-				known = append(known, query.InstanceNames(s.archive, r.Window, t.Metric)...)
+				known = append(known, query.InstanceNames(s.Archive, r.Window, t.Metric)...)
 			}
 		}
 		return nothing("no instance of %s matches %s%s", what, strings.Join(f.instances, " or "), query.Suggest(f.instances[0], known))
@@ -301,29 +301,29 @@ func (s *session) nothing(targets []query.Target, f *seriesFlags, r query.Reques
 			return nothing("%s was not recorded: %s", t.Metric.Name, t.Metric.Unsupported)
 		}
 	}
-	from, to, _ := query.Covered(s.archive, query.Window{Hosts: r.Hosts})
+	from, to, _ := query.Covered(s.Archive, query.Window{Hosts: r.Hosts})
 	before := ""
 	if len(targets) == 1 && targets[0].Metric != nil {
 		before = s.lastBefore(r, targets[0].Metric)
 	}
 	return nothing("no value of %s in this window%s (the archive covers %s to %s; replay explain %s tells more)",
-		what, before, s.show(from), s.show(to), names[0])
+		what, before, s.Show(from), s.Show(to), names[0])
 }
 
 // lastBefore describes the last value of a metric before the window, for a metric that was not
 // read in the window. It returns "" if that is not a single value.
 func (s *session) lastBefore(r query.Request, d *metric.Desc) string {
-	from, _, _ := query.Covered(s.archive, query.Window{Hosts: r.Hosts})
+	from, _, _ := query.Covered(s.Archive, query.Window{Hosts: r.Hosts})
 	q := query.Request{Window: r.Window, Metrics: []string{d.Name}, Instance: r.Instance, Sought: r.Sought, Mode: query.Raw, Before: true}
 	q.From = max(q.From, from)
 	said := ""
-	for one, err := range query.Read(s.archive, q) {
+	for one, err := range query.Read(s.Archive, q) {
 		if err != nil || said != "" {
 			return ""
 		}
 		i := len(one.Wall) - 1
 		if v := one.Value(i); one.Wall[i] < q.From && v.Miss == metric.Present {
-			said = fmt.Sprintf(": it was last read before, at %s, and was %s", s.show(one.Wall[i]), visible.Text(strings.TrimSpace(v.String()+" "+one.Units.String())))
+			said = fmt.Sprintf(": it was last read before, at %s, and was %s", s.Show(one.Wall[i]), visible.Text(strings.TrimSpace(v.String()+" "+one.Units.String())))
 		}
 	}
 	return said

@@ -42,7 +42,7 @@ func sources(archives, args []string) ([]string, error) {
 }
 
 func verify(a *app, args []string) error {
-	paths, err := sources(a.archives, args)
+	paths, err := sources(a.Sources, args)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func verify(a *app, args []string) error {
 // writeFindings writes findings for programs.
 func writeFindings(p *page, f out.Format, found []mend.Finding) error {
 	columns := []out.Column{{Name: "path"}, {Name: "where"}, {Name: "what"}, {Name: "from"}, {Name: "to"}}
-	w := out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Spreadsheet: p.spreadsheet})
+	w := out.New(p.stdout, columns, out.Options{Format: f, Zone: p.Zone(), Spreadsheet: p.spreadsheet})
 	for _, one := range found {
 		from, to := out.None(""), out.None("")
 		if one.From != 0 {

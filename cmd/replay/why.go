@@ -39,7 +39,7 @@ The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
   replay why --from 03:00 --to 03:30 laptop.tacho`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if at != "" && (a.from != "" || a.to != "") {
+			if at != "" && (a.From != "" || a.To != "") {
 				return fmt.Errorf("--at names an instant, --from and --to a window: give one of them")
 			}
 			if err := notArchives(args); err != nil {
@@ -48,7 +48,7 @@ The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
 			if err := a.load(args...); err != nil {
 				return err
 			}
-			w, err := a.window()
+			w, err := a.Window()
 			if err != nil && !a.betweenArchives(w, err) {
 				return err
 			}
@@ -83,7 +83,7 @@ func (a *app) betweenArchives(w query.Window, err error) bool {
 	if !errors.As(err, &outside) || outside.Kind != ask.Outside || w.To == 0 {
 		return false
 	}
-	from, to, _ := query.Covered(a.archive, query.Window{Hosts: w.Hosts})
+	from, to, _ := query.Covered(a.Archive, query.Window{Hosts: w.Hosts})
 	return w.From > from && w.To < to
 }
 
@@ -94,7 +94,7 @@ var errUntold = errors.New("it cannot be told")
 // why answers for each host. found is set if something was out of the ordinary, untold if the
 // recording cannot answer the question for some host.
 func (a *app) why(w query.Window, at int64) (found, untold bool, err error) {
-	defs, err := a.definitions()
+	defs, err := a.Definitions()
 	if err != nil {
 		return false, false, err
 	}
@@ -106,12 +106,12 @@ func (a *app) why(w query.Window, at int64) (found, untold bool, err error) {
 		}
 	}
 	shown := 0
-	for _, h := range a.archive.Hosts() {
+	for _, h := range a.Archive.Hosts() {
 		one := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
-		if _, _, list := query.Covered(a.archive, query.Window{Hosts: one.Hosts}); !w.Wants(h.ID) || len(list) == 0 {
+		if _, _, list := query.Covered(a.Archive, query.Window{Hosts: one.Hosts}); !w.Wants(h.ID) || len(list) == 0 {
 			continue
 		}
-		answer, err := why.Ask(a.ctx, a.archive, why.Request{Host: h.ID, At: at, Window: one, Defs: defs, Format: a.timeOfDay, Zone: a.zone()})
+		answer, err := why.Ask(a.ctx, a.Archive, why.Request{Host: h.ID, At: at, Window: one, Defs: defs, Format: a.timeOfDay, Zone: a.Zone()})
 		if err != nil {
 			return false, false, err
 		}
@@ -170,8 +170,8 @@ func instantCell(wall int64) out.Cell {
 }
 
 func (a *app) whyPage(w *why.Answer) {
-	head := a.show(w.Window.From)
-	if to := a.in(w.Window.To); to.Format(time.DateOnly) != a.in(w.Window.From).Format(time.DateOnly) {
+	head := a.Show(w.Window.From)
+	if to := a.In(w.Window.To); to.Format(time.DateOnly) != a.In(w.Window.From).Format(time.DateOnly) {
 		head += " to " + to.Format(time.DateTime)
 	} else if w.Window.To > w.Window.From {
 		head += " to " + to.Format(time.TimeOnly)
@@ -205,11 +205,11 @@ func (a *app) moreCommand(host string, args []string, short bool) string {
 		}
 		words = append(words, quote(word))
 	}
-	if len(a.archive.Hosts()) > 1 {
+	if len(a.Archive.Hosts()) > 1 {
 		words = append(words, "--host", quote(host))
 	}
-	named := a.paths
-	if len(a.archives) == 0 && a.argPaths == 0 {
+	named := a.Paths
+	if len(a.Sources) == 0 && a.ArgPaths == 0 {
 		named = nil // The recorder's own need not be named.
 	}
 	for _, path := range named {
@@ -219,10 +219,10 @@ func (a *app) moreCommand(host string, args []string, short bool) string {
 		words = append(words, "--archive", quote(path))
 	}
 	switch {
-	case a.utc:
+	case a.UTC:
 		words = append(words, "--utc")
-	case a.tz != "":
-		words = append(words, "--tz", quote(a.tz))
+	case a.TZ != "":
+		words = append(words, "--tz", quote(a.TZ))
 	}
 	return strings.Join(words, " ")
 }
@@ -233,9 +233,9 @@ func (a *app) shortTime(word string) string {
 	if err != nil {
 		return word
 	}
-	text := at.In(a.zone()).Format(time.TimeOnly)
-	if t, err := a.reference().Parse(text); err != nil || !t.Equal(at) {
-		return at.In(a.zone()).Format("2006-01-02T15:04:05")
+	text := at.In(a.Zone()).Format(time.TimeOnly)
+	if t, err := a.Reference().Parse(text); err != nil || !t.Equal(at) {
+		return at.In(a.Zone()).Format("2006-01-02T15:04:05")
 	}
 	return text
 }

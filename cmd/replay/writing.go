@@ -42,7 +42,7 @@ func (s *session) beingWritten(info *store.ArchiveInfo) bool {
 	if shortest < metric.Once {
 		recent = max(recent, 3*shortest)
 	}
-	age := time.Duration(s.now().UnixNano() - info.To)
+	age := time.Duration(s.Now().UnixNano() - info.To)
 	return age < recent && age > -recent
 }
 

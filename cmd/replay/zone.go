@@ -13,11 +13,11 @@ import (
 
 // A clock shows times in the zone that zone returns.
 type clock struct {
-	now func() time.Time
+	Now func() time.Time
 
 	// Flags.
-	utc bool
-	tz  string
+	UTC bool
+	TZ  string
 
 	location *time.Location        // see zone; nil until it is known
 	recorded func() *time.Location // returns the archives' zone; nil if none is open
@@ -26,13 +26,13 @@ type clock struct {
 // zone returns the zone in which times are read and shown: that of --tz or --utc, else that of
 // the recorded machine, because people remember of an incident what its clock showed. Machines
 // in several zones share UTC.
-func (c *clock) zone() *time.Location {
+func (c *clock) Zone() *time.Location {
 	switch {
 	case c.location != nil:
-	case c.utc:
+	case c.UTC:
 		c.location = time.UTC
-	case c.tz != "":
-		c.location, _ = parseZone(c.tz) // see checkZone
+	case c.TZ != "":
+		c.location, _ = parseZone(c.TZ) // see checkZone
 	case c.recorded == nil:
 		return time.Local
 	default:
@@ -42,17 +42,17 @@ func (c *clock) zone() *time.Location {
 }
 
 // in returns an instant in the zone.
-func (c *clock) in(wall int64) time.Time { return time.Unix(0, wall).In(c.zone()) }
+func (c *clock) In(wall int64) time.Time { return time.Unix(0, wall).In(c.Zone()) }
 
-func (c *clock) show(wall int64) string {
-	return c.in(wall).Format("2006-01-02 15:04:05 MST")
+func (c *clock) Show(wall int64) string {
+	return c.In(wall).Format("2006-01-02 15:04:05 MST")
 }
 
 // recordedZone returns the zone of the newest archives of the hosts in question.
 func (s *session) recordedZone() *time.Location {
 	newest := make(map[string]string)
-	for _, info := range s.archive.Archives() {
-		if s.used.Wants(info.Host.ID) && info.TimeZone != "" {
+	for _, info := range s.Archive.Archives() {
+		if s.Used.Wants(info.Host.ID) && info.TimeZone != "" {
 			newest[info.Host.ID] = info.TimeZone
 		}
 	}
@@ -74,15 +74,15 @@ func (s *session) recordedZone() *time.Location {
 }
 
 // checkZone refuses an invalid zone before anything is read.
-func (c *clock) checkZone() error {
-	if c.tz == "" {
+func (c *clock) Check() error {
+	if c.TZ == "" {
 		return nil
 	}
-	if c.utc && !strings.EqualFold(c.tz, "UTC") {
-		return fmt.Errorf("--utc and --tz %s name two zones", c.tz)
+	if c.UTC && !strings.EqualFold(c.TZ, "UTC") {
+		return fmt.Errorf("--utc and --tz %s name two zones", c.TZ)
 	}
-	if _, err := parseZone(c.tz); err != nil {
-		return fmt.Errorf("--tz %s: %w", c.tz, err)
+	if _, err := parseZone(c.TZ); err != nil {
+		return fmt.Errorf("--tz %s: %w", c.TZ, err)
 	}
 	return nil
 }
@@ -108,9 +108,9 @@ func parseZone(name string) (*time.Location, error) {
 }
 
 // reference returns what times on the command line are relative to.
-func (s *session) reference() when.Reference {
-	ref := when.Reference{Now: s.now(), Zone: s.zone(), Last: s.lastEvent}
-	if from, to, _ := query.Covered(s.archive, query.Window{Hosts: s.used.Hosts}); to != 0 {
+func (s *session) Reference() when.Reference {
+	ref := when.Reference{Now: s.Now(), Zone: s.Zone(), Last: s.lastEvent}
+	if from, to, _ := query.Covered(s.Archive, query.Window{Hosts: s.Used.Hosts}); to != 0 {
 		ref.Start, ref.End = time.Unix(0, from), time.Unix(0, to)
 	}
 	return ref
@@ -119,8 +119,8 @@ func (s *session) reference() when.Reference {
 // lastEvent returns when the last event of a kind happened.
 func (s *session) lastEvent(kind string) time.Time {
 	var last int64
-	for e := range s.archive.Events(0, 0, metric.EventKind(kind)) {
-		if s.used.Wants(e.Archive.Host.ID) {
+	for e := range s.Archive.Events(0, 0, metric.EventKind(kind)) {
+		if s.Used.Wants(e.Archive.Host.ID) {
 			last = max(last, e.At.Wall)
 		}
 	}
