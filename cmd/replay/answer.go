@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/scope"
 	"tachograph/cmd/replay/internal/serve/ask"
-	"tachograph/store"
 	"tachograph/store/fault"
 )
 
@@ -33,13 +33,7 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 		a := newApp(io.Discard, &said, now)
 		a.sink = c.Begin
 		a.OwnDefinitions = func() string { return "" }
-		a.Open = func(paths ...string) (reader, error) {
-			r, err := openArchives(paths...)
-			if err != nil {
-				return nil, err
-			}
-			return forClient(ctx, r), nil
-		}
+		a.Open = func(paths ...string) (reader, error) { return openFor(ctx, paths...) }
 		err := a.execute(slices.Concat(given, c.Args))
 		a.stderr.Flush()
 		aside := ask.Aside{Lost: a.damage}
@@ -50,23 +44,15 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 		case errors.Is(err, errNo), errors.Is(err, errUntold):
 			err = nil
 		case errors.Is(err, errFailed):
-			err = &ask.Error{Kind: ask.Broken, Err: err}
+			err = &scope.Error{Kind: scope.Broken, Err: err}
 		case fault.Of(err) == fault.Denied:
-			err = &ask.Error{Kind: ask.Unreadable, Err: err}
+			err = &scope.Error{Kind: scope.Unreadable, Err: err}
 		}
 		return aside, err
 	}
 }
 
-// forClient prepares a Reader for one client's question, beside those of other clients. The
-// answer ends with ctx.
-func forClient(ctx context.Context, r *store.Reader) *store.Reader {
-	r.Until(ctx)
-	r.Single()
-	return r
-}
-
 // nothing returns the error for a question about something that the archives do not hold.
 func nothing(format string, args ...any) error {
-	return &ask.Error{Kind: ask.Nothing, Err: fmt.Errorf(format, args...)}
+	return &scope.Error{Kind: scope.Nothing, Err: fmt.Errorf(format, args...)}
 }

@@ -15,7 +15,7 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/cmd/replay/internal/scope"
 	"tachograph/store"
 	"tachograph/store/fault"
 	"tachograph/store/query"
@@ -49,7 +49,7 @@ func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
 	return &app{
 		clock:      c,
 		ctx:        context.Background(),
-		session:    session{clock: c, Open: openStore, follows: followArchives, OwnDefinitions: ownDefinitions, Resolved: make(map[string]string)},
+		session:    session{Scope: scope.New(c, openStore, ownDefinitions), follows: followArchives},
 		page:       page{clock: c, stdout: visible.NewWriter(stdout, false), stderr: visible.NewWriter(stderr, false)},
 		damageTold: make(map[string]bool),
 	}
@@ -125,8 +125,8 @@ func (a *app) load(args ...string) error {
 		return err
 	}
 	a.tellDamage()
-	if len(a.Archive.Archives()) == 0 {
-		return &ask.Error{Kind: ask.Unreadable, Err: fmt.Errorf("no archive in %s", strings.Join(a.Paths, ", "))}
+	if err := a.None(); err != nil {
+		return err
 	}
 	a.tellSteps()
 	return nil
@@ -167,7 +167,7 @@ func (a *app) tellDamage() {
 		case l.Archive != nil:
 			note(l.Path, l.What)
 		case l.Kind == fault.Denied:
-			a.warn(fmt.Sprintf("left out: %v", noPermission(l.Path)))
+			a.warn(fmt.Sprintf("left out: %v", scope.NoPermission(l.Path)))
 		default:
 			a.warn(l.What + "; it is left out")
 		}

@@ -92,7 +92,7 @@ func (b *browsing) run(cmd *cobra.Command, args []string) error {
 	opt := browse.Options{
 		ASCII: a.ascii, Color: a.color, Now: a.Now, Parse: b.instant,
 		Sentence: func(c *query.Change) string {
-			return sentence(c, sides{clock: func(wall int64) string { return a.In(wall).Format("15:04:05") }})
+			return sentence(c, sides{clock: a.TimeOfDay})
 		},
 		Command: func(args ...string) string { return strings.Join(a.commandLine(cmd, args), " ") },
 	}
@@ -126,7 +126,7 @@ func (b *browsing) host() (open func() (browse.Opened, error), err error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Used.Hosts, a.location = []string{host}, nil
+	a.Choose(host)
 	defs, err := a.Definitions()
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"tachograph/cmd/replay/internal/browse"
 	"tachograph/cmd/replay/internal/moment"
-	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/cmd/replay/internal/scope"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store/fault"
@@ -92,7 +92,7 @@ func (b *browsing) openGrowing(args []string) (browse.Opened, error) {
 		return browse.Opened{}, err
 	}
 	if _, to, _ := query.Covered(a.Archive, query.Window{}); to == 0 {
-		return browse.Opened{}, &ask.Error{Kind: ask.Outside, Err: errors.New("nothing was recorded so far")}
+		return browse.Opened{}, &scope.Error{Kind: scope.Outside, Err: errors.New("nothing was recorded so far")}
 	}
 	open, err := b.host()
 	if err != nil {
@@ -103,8 +103,8 @@ func (b *browsing) openGrowing(args []string) (browse.Opened, error) {
 
 // nothingYet reports whether err says that there is no archive, or nothing in it.
 func nothingYet(err error) bool {
-	empty := (*ask.Error)(nil)
-	return fault.Of(err) == fault.NotFound || errors.As(err, &empty) && empty.Kind == ask.Outside
+	empty := (*scope.Error)(nil)
+	return fault.Of(err) == fault.NotFound || errors.As(err, &empty) && empty.Kind == scope.Outside
 }
 
 // tellChanges sends on each channel whenever something has been recorded, until ctx ends. A

@@ -59,6 +59,9 @@ func (c *collector) following() {
 	debug.FreeOSMemory()
 }
 
+// softLimit is the memory that a server tries to stay below: it is built to stay below 256 MB.
+const softLimit = 200 << 20
+
 // serving sets the memory limit of a server, so that it stays below the limit whatever clients
 // ask.
 func (c *collector) serving() {

@@ -14,6 +14,7 @@ import (
 	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/scope"
 	"tachograph/cmd/replay/internal/stacks"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
@@ -291,7 +292,7 @@ func (w offers) zones(_ *cobra.Command, _ []string, typed string) ([]cobra.Compl
 }
 
 func zoneOf(info *store.ArchiveInfo) []string {
-	if _, err := parseZone(info.TimeZone); err != nil || info.TimeZone == "" {
+	if _, err := scope.ParseZone(info.TimeZone); err != nil || info.TimeZone == "" {
 		return nil
 	}
 	return []string{info.TimeZone}

@@ -83,7 +83,7 @@ recorded.`,
 				return err
 			}
 			a.Used.From, a.Used.To = min(c.a.From, c.b.From), max(c.a.To, c.b.To)
-			absolute := []string{a.span(c.a), a.span(c.b)}
+			absolute := []string{spanText(a.clock, c.a), spanText(a.clock, c.b)}
 			if f.against != "" {
 				absolute = absolute[1:]
 			}

@@ -9,7 +9,7 @@ import (
 	"tachograph/store/query"
 )
 
-func (c *clock) span(w query.Window) string {
+func spanText(c *clock, w query.Window) string {
 	at := func(wall int64) string { return c.In(wall).Format(time.RFC3339Nano) }
 	return at(w.From) + ".." + at(w.To)
 }

@@ -21,7 +21,7 @@ type sides struct {
 }
 
 func (p *page) sides(c *comparison, h *metric.Host) sides {
-	s := sides{clock: p.timeOfDay}
+	s := sides{clock: p.TimeOfDay}
 	day := func(wall int64) string { return p.In(wall).Format(time.DateOnly) }
 	if from := min(c.a.From, c.b.From); day(from) != day(max(c.a.To, c.b.To)) {
 		s.clock = func(wall int64) string { return p.In(wall).Format(time.DateTime) }
@@ -195,10 +195,6 @@ func measure(c *query.Change, side sides) string {
 		s += fmt.Sprintf(" and %d related", c.Related)
 	}
 	return s
-}
-
-func (c *clock) timeOfDay(wall int64) string {
-	return c.In(wall).Format("15:04:05")
 }
 
 func quoted(s string) string {

@@ -15,7 +15,7 @@ import (
 
 	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/cmd/replay/internal/scope"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -185,7 +185,7 @@ func (f *following) await(ctx context.Context, args []string) error {
 func (f *following) window(flags *followFlags) (query.Window, error) {
 	a := f.a
 	w, err := a.Window()
-	if empty := (*ask.Error)(nil); errors.As(err, &empty) && (empty.Kind == ask.Outside || empty.Kind == ask.Unreadable) {
+	if empty := (*scope.Error)(nil); errors.As(err, &empty) && (empty.Kind == scope.Outside || empty.Kind == scope.Unreadable) {
 		a.Used, err = w, nil
 	}
 	f.until = w.To

@@ -78,7 +78,7 @@ func infoText(a *app, info *store.ArchiveInfo) {
 	h := info.Host
 	state := ""
 	switch {
-	case a.beingWritten(info):
+	case beingWritten(info, a.Now()):
 		state = "  (being written)"
 	case isCopy(info.Path):
 		state = "  (a copy of one that was being written: what was recorded later is not in it)"

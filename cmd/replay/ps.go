@@ -14,7 +14,7 @@ import (
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/cmd/replay/internal/scope"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
@@ -106,7 +106,7 @@ func (s *session) moment(text string, w query.Window) (int64, error) {
 		return 0, err
 	}
 	if at < from {
-		return 0, &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded until %s: the archive covers %s to %s", s.Show(at), s.Show(from), s.Show(to))}
+		return 0, &scope.Error{Kind: scope.Outside, Err: fmt.Errorf("nothing was recorded until %s: the archive covers %s to %s", s.Show(at), s.Show(from), s.Show(to))}
 	}
 	if every := int64(time.Minute); at > to+every {
 		text := fmt.Sprintf("the archive covers %s to %s", s.Show(from), s.Show(to))
@@ -115,7 +115,7 @@ func (s *session) moment(text string, w query.Window) (int64, error) {
 				text = moment.Sentence(&stance, s.Zone()) + " (" + text + ")"
 			}
 		}
-		return 0, &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded at %s: %s", s.Show(at), text)}
+		return 0, &scope.Error{Kind: scope.Outside, Err: fmt.Errorf("nothing was recorded at %s: %s", s.Show(at), text)}
 	}
 	return at, nil
 }

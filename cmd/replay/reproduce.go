@@ -143,7 +143,7 @@ func (s *session) commandLine(cmd *cobra.Command, args []string) []string {
 func (s *session) pinEnd() {
 	_, end, list := query.Covered(s.Archive, query.Window{Hosts: s.Used.Hosts})
 	for _, info := range list {
-		if s.beingWritten(info) {
+		if beingWritten(info, s.Now()) {
 			s.Resolved["to"] = s.In(end).Format(time.RFC3339Nano)
 		}
 	}

@@ -29,9 +29,9 @@ import (
 )
 
 func serveCommand(a *app) *cobra.Command {
-	opt := serve.Options{Version: sample.Version()}
-	var pcp pcpOptions
-	mode, user, open := "", "", false
+	s := &serving{a: a, opt: serve.Options{Version: sample.Version()}}
+	opt, pcp := &s.opt, &s.pcpOptions
+	mode, open := "", false
 	cmd := &cobra.Command{
 		Use:   "serve [ARCHIVE...]",
 		Short: "Answer programs: present values, what changes, and what was recorded",
@@ -81,14 +81,13 @@ other machines, give --pcp-remote.`,
 				}
 				opt.Mode = os.FileMode(m)
 			}
-			var show *showing
 			if open {
-				show = new(showing)
-				if err := show.atLoopback(&opt); err != nil {
+				s.showing = new(showing)
+				if err := s.showing.atLoopback(opt); err != nil {
 					return err
 				}
 			}
-			return a.serve(cmd.Context(), args, opt, pcp, user, show)
+			return s.serve(cmd.Context(), args)
 		},
 	}
 	f := cmd.Flags()
@@ -105,14 +104,19 @@ other machines, give --pcp-remote.`,
 	f.StringVar(&pcp.listen, "pcp", "", "answer the tools of Performance Co-Pilot: unix:PATH or tcp:HOST:PORT")
 	f.BoolVar(&pcp.remote, "pcp-remote", false, "let --pcp listen to other machines: any of them may then read everything, unencrypted")
 	f.BoolVar(&pcp.allAccess, "pcp-all-access", false, "tell clients of --pcp by TCP of single processes, too")
-	f.StringVar(&user, "user", "", "user to become if root starts serve (default: nobody, with the group of the archives)")
+	f.StringVar(&s.user, "user", "", "user to become if root starts serve (default: nobody, with the group of the archives)")
 	cli.Once(f, "listen", "pcp")
 	return cmd
 }
 
-// serving is a running server. Each of services adds its parts to it.
+// serving is a server. Each of services adds its parts to it.
 type serving struct {
-	*app
+	a          *app
+	opt        serve.Options
+	pcpOptions pcpOptions
+	user       string   // whom to become
+	showing    *showing // nil: no browser is opened
+
 	server *serve.Server // nil: only PCP's tools are served
 	hub    *live.Hub
 	keeper *catalogue.Keeper
@@ -121,51 +125,41 @@ type serving struct {
 	log    *slog.Logger
 }
 
-// softLimit is the memory that a server tries to stay below: it is built to stay below 256 MB.
-const softLimit = 200 << 20
-
 // services returns the functions that add each service to a server.
 func services() []func(*serving) {
 	return []func(*serving){(*serving).serveCatalogue, (*serving).serveLive, (*serving).serveQuestions, (*serving).serveMetrics, (*serving).serveHistory, (*serving).servePage}
 }
 
-func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp pcpOptions, user string, show *showing) error {
+// serve opens the archives and the addresses, and serves until a signal ends it.
+func (s *serving) serve(ctx context.Context, args []string) error {
+	a := s.a
 	paths, err := a.Locate(args)
 	if err != nil {
 		return err
 	}
-	for _, p := range paths {
-		// A directory may have no archive yet, but a file must be one.
-		if st, err := os.Stat(p); err != nil || st.IsDir() {
-			continue
-		}
-		a.collector.later()
-		r, err := a.Open(p)
-		if err != nil {
-			return err
-		}
-		_ = r.Close()
+	a.collector.later()
+	if err := canOpen(paths); err != nil {
+		return err
 	}
-	opt.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
-	opt.Access.Paths = paths
-	s := &serving{app: a, served: paths, log: opt.Log}
+	s.served, s.log = paths, slog.New(slog.NewTextHandler(a.stderr, nil))
+	s.opt.Log, s.opt.Access.Paths = s.log, paths
 	s.hub = live.NewHub(live.Options{Open: func(from follow.Position) (live.Follower, error) {
 		return follow.Open(follow.Options{From: from, Base: true, Complete: catalog.Complete, Wait: true}, paths...)
 	}, Distrusted: func() (query.Distrusted, error) { return lastingDistrusts(paths...) }})
 	s.keeper = catalogue.NewKeeper(func() (catalogue.Recording, error) { return openArchives(paths...) }, a.Now)
 	clean := func() {}
 	defer func() { clean() }()
-	opt.Ready = func(address string) {
+	s.opt.Ready = func(address string) {
 		a.stdout.Printf("serving %s at %s\n", strings.Join(paths, ", "), address)
 		a.stdout.Flush()
-		if show != nil {
-			clean = a.look(show, address)
+		if s.showing != nil {
+			clean = s.look(address)
 		}
 	}
-	if err := s.listen(opt, pcp); err != nil {
+	if err := s.listen(); err != nil {
 		return err
 	}
-	if err := serve.Become(user, paths); err != nil {
+	if err := serve.Become(s.user, paths); err != nil {
 		s.close()
 		return err
 	}
@@ -175,8 +169,24 @@ func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp p
 	return s.run(ctx)
 }
 
+// canOpen refuses files that are no archives. A directory may have no archive yet.
+func canOpen(paths []string) error {
+	for _, p := range paths {
+		if st, err := os.Stat(p); err != nil || st.IsDir() {
+			continue
+		}
+		r, err := openArchives(p)
+		if err != nil {
+			return err
+		}
+		_ = r.Close()
+	}
+	return nil
+}
+
 // listen opens the addresses: from then on clients may connect, and wait.
-func (s *serving) listen(opt serve.Options, pcp pcpOptions) (err error) {
+func (s *serving) listen() (err error) {
+	opt, pcp := s.opt, s.pcpOptions
 	alone := pcp.listen != "" && opt.Listen == ""
 	if opt.Listen == "" {
 		opt.Listen = serve.DefaultAddress()
@@ -230,11 +240,12 @@ func (s *serving) run(ctx context.Context) error {
 }
 
 // look prints the page's address, and opens it.
-func (a *app) look(show *showing, server string) (clean func()) {
-	address := show.address(server)
+func (s *serving) look(server string) (clean func()) {
+	a := s.a
+	address := s.showing.address(server)
 	a.stdout.Printf("look at %s\n", address)
 	a.stdout.Flush()
-	clean, err := show.open(address)
+	clean, err := s.showing.open(address)
 	if err != nil {
 		a.tell("the page is not opened by itself: " + err.Error())
 		a.stderr.Flush()

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"tachograph/cmd/replay/internal/report"
+	"tachograph/cmd/replay/internal/scope"
 	"tachograph/cmd/replay/internal/serve"
 	"tachograph/cmd/replay/internal/serve/live"
 	"tachograph/cmd/replay/internal/serve/livepage"
@@ -38,64 +38,70 @@ func (s *serving) servePage() {
 		About: "what the page shows that browsers get at /: /v1/page?from=03:00&to=03:30"})
 }
 
-// pageApp returns an app that answers a page's question as a command would.
-func (s *serving) pageApp(ctx context.Context) *app {
-	a := newApp(io.Discard, io.Discard, s.Now)
-	a.ctx, a.Derived, a.damageTold = ctx, s.Derived, nil
-	a.OwnDefinitions = func() string { return "" }
-	a.Open = func(paths ...string) (reader, error) {
-		r, err := openArchives(paths...)
-		if err != nil {
-			return nil, err
-		}
-		return forClient(ctx, r), nil
+// recording opens the archives for a page's question.
+func (s *serving) recording(ctx context.Context) (*scope.Scope, error) {
+	c := scope.New(&scope.Clock{Now: s.a.Now}, func(paths ...string) (scope.Reader, error) { return openFor(ctx, paths...) }, nil)
+	c.Derived = s.a.Derived
+	if err := c.Load(s.served); err != nil {
+		return nil, err
 	}
-	return a
+	if err := c.None(); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // pageWindow returns the data of a window.
 func (s *serving) pageWindow(ctx context.Context, w livepage.Window) ([]byte, error) {
-	a := s.pageApp(ctx)
-	if err := a.load(s.served...); err != nil {
+	c, err := s.recording(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer a.Close()
-	r := report.Request{Hosts: a.Archive.Hosts(), Version: sample.Version(), Made: s.Now()}
-	var err error
-	if r.Host, err = a.pageHost(w.Host); err != nil {
+	defer c.Close()
+	r := report.Request{Hosts: c.Archive.Hosts(), Version: sample.Version(), Made: s.a.Now()}
+	if r.Host, err = pageHost(c.Archive, w.Host); err != nil {
 		return nil, err
 	}
-	a.Hosts, a.From, a.To = []string{r.Host}, w.From, w.To
-	switch {
-	case w.At != "":
-		if w.From != "" || w.To != "" {
-			return nil, errors.New("at means a window around an instant: from and to say another one")
-		}
-		t, err := a.Reference().Parse(w.At)
-		if err != nil {
-			return nil, fmt.Errorf("at: %w", err)
-		}
-		r.Cursor = t.UnixNano()
-		a.From, a.To = fmt.Sprintf("@%d", t.Add(-30*time.Minute).Unix()), fmt.Sprintf("@%d", t.Add(30*time.Minute).Unix())
-	case w.Last > 0:
+	if w.Last > 0 && w.At == "" {
 		r.Columns = liveColumns
 	}
-	win, err := a.Window()
+	win, err := pageTimes(c, w, &r)
 	if err != nil {
 		return nil, err
 	}
 	if w.Last > 0 {
-		_, to, _ := query.Covered(a.Archive, win)
+		_, to, _ := query.Covered(c.Archive, win)
 		win.From, win.To = to-int64(w.Last), to
 	}
-	r.From, r.To, r.Zone = win.From, win.To, a.Zone()
-	return pageData(ctx, a.Archive, r)
+	r.From, r.To, r.Zone = win.From, win.To, c.Zone()
+	return pageData(ctx, c.Archive, r)
+}
+
+// pageTimes returns the window that w means of r's host, and sets r's cursor if w is about an
+// instant.
+func pageTimes(c *scope.Scope, w livepage.Window, r *report.Request) (query.Window, error) {
+	c.Hosts, c.From, c.To = []string{r.Host}, w.From, w.To
+	if w.At == "" {
+		return c.Window()
+	}
+	if w.From != "" || w.To != "" {
+		return query.Window{}, errors.New("at means a window around an instant: from and to say another one")
+	}
+	c.Choose(r.Host)
+	t, err := c.Reference().Parse(w.At)
+	if err != nil {
+		return query.Window{}, fmt.Errorf("at: %w", err)
+	}
+	r.Cursor = t.UnixNano()
+	const around = int64(30 * time.Minute)
+	return c.Within(query.Window{Hosts: c.Hosts, From: r.Cursor - around, To: r.Cursor + around})
 }
 
 // pageHost returns the host called name, or the host recorded last if name is empty.
-func (a *app) pageHost(name string) (string, error) {
+func pageHost(a query.Archive, name string) (string, error) {
 	found, last := "", int64(0)
-	for _, info := range a.Archive.Archives() {
+	for _, info := range a.Archives() {
 		if (name == "" || info.Host.ID == name || info.Host.Name == name) && info.To >= last {
 			found, last = info.Host.ID, info.To
 		}
@@ -112,16 +118,16 @@ func (s *serving) pageMore(ctx context.Context, recent query.Archive, m livepage
 	if recent != nil {
 		return pageData(ctx, recent, r)
 	}
-	a := s.pageApp(ctx)
-	if err := a.load(s.served...); err != nil {
+	c, err := s.recording(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer a.Close()
-	_, end, _ := query.Covered(a.Archive, query.Window{Hosts: []string{m.Host}})
+	defer c.Close()
+	_, end, _ := query.Covered(c.Archive, query.Window{Hosts: []string{m.Host}})
 	if nothing, err := m.Check(end); nothing || err != nil {
 		return nil, err
 	}
-	return pageData(ctx, a.Archive, r)
+	return pageData(ctx, c.Archive, r)
 }
 
 func pageData(ctx context.Context, a query.Archive, r report.Request) ([]byte, error) {

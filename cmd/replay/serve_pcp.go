@@ -66,7 +66,7 @@ func (s *serving) openPCP(opt serve.Options, how pcpOptions) error {
 	if err != nil {
 		return err
 	}
-	machine := pcplive.New(pcplive.Options{Hub: s.hub, Known: s.keeper.Known, Clock: s.Now, Version: sample.Version()})
+	machine := pcplive.New(pcplive.Options{Hub: s.hub, Known: s.keeper.Known, Clock: s.a.Now, Version: sample.Version()})
 	// A client that the unix socket admits may read the archives themselves anyway.
 	s.pcp = &pcpServer{door, pcpserve.NewServer(machine, pcpserve.Options{AllAccess: door.Unix() || how.allAccess, Log: s.log})}
 	return nil
@@ -88,13 +88,13 @@ func (s *serving) tellPCP() {
 	if s.pcp.door.Unix() {
 		host = "local:" + s.pcp.door.Path()
 	}
-	s.stdout.Printf("serving %s to PCP's tools: pminfo -h %s\n", strings.Join(s.served, ", "), host)
-	s.stdout.Flush()
+	s.a.stdout.Printf("serving %s to PCP's tools: pminfo -h %s\n", strings.Join(s.served, ", "), host)
+	s.a.stdout.Flush()
 	known, err := s.keeper.Known()
 	if err != nil || known.Info == nil {
 		return // the clients get the error
 	}
-	if at := time.Unix(0, known.Info.To); s.Now().Sub(at) > 3*live.Seldom {
+	if at := time.Unix(0, known.Info.To); s.a.Now().Sub(at) > 3*live.Seldom {
 		s.log.Warn("PCP's tools get no values until a recorder writes here; recorder pmda --archive plays back what was recorded", "ended", at.UTC().Format(time.RFC3339))
 	}
 }

@@ -86,9 +86,8 @@ func TestServePCP(t *testing.T) {
 		a := newApp(&out, &errs, func() time.Time { return testNow.Add(24 * time.Hour) })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() {
-			ended <- a.serve(ctx, []string{archives}, serve.Options{Listen: listen}, pcpOptions{listen: "unix:" + socket}, user, nil)
-		}()
+		s := &serving{a: a, opt: serve.Options{Listen: listen}, pcpOptions: pcpOptions{listen: "unix:" + socket}, user: user}
+		go func() { ended <- s.serve(ctx, []string{archives}) }()
 		var c *pcpclient.Client
 		for start := time.Now(); c == nil; {
 			if c, err = pcpclient.Dial(ctx, "unix", socket); err != nil && time.Since(start) > time.Minute {

@@ -14,7 +14,7 @@ import (
 // serveQuestions serves the questions that replay answers.
 func (s *serving) serveQuestions() {
 	limits := ask.DefaultLimits
-	questions := ask.New(answers(s.served, s.Derived, s.Now), limits)
+	questions := ask.New(answers(s.served, s.a.Derived, s.a.Now), limits)
 	path, handler := questions.Handler(s.server.RPC()...)
 	s.server.Add(serve.Part{Path: path, Handler: handler, Service: tachographv1connect.QueryServiceName,
 		About: "what replay answers, over what has been recorded", Timeout: limits.Longest + time.Second, AtOnce: limits.AtOnce + limits.Waiting})
@@ -24,19 +24,13 @@ func (s *serving) serveQuestions() {
 
 // serveMetrics serves present values to Prometheus.
 func (s *serving) serveMetrics() {
-	s.server.Add(serve.Part{Path: "/metrics", Handler: scrape.Handler(scrape.Options{Present: s.hub.Now, Now: s.Now}),
+	s.server.Add(serve.Part{Path: "/metrics", Handler: scrape.Handler(scrape.Options{Present: s.hub.Now, Now: s.a.Now}),
 		About: "present values for Prometheus, as OpenMetrics; name[]=GLOB and collect[]=GROUP select", Timeout: presentTimeout})
 }
 
 // serveHistory lets Prometheus read archives as if it had scraped them.
 func (s *serving) serveHistory() {
-	open := func(ctx context.Context) (remote.Archive, error) {
-		r, err := openArchives(s.served...)
-		if err != nil {
-			return nil, err
-		}
-		return forClient(ctx, r), nil
-	}
+	open := func(ctx context.Context) (remote.Archive, error) { return openFor(ctx, s.served...) }
 	s.server.Add(serve.Part{Path: "/api/v1/read", Handler: remote.Handler(remote.Options{Open: open}),
 		About: "remote read for Prometheus: its archives hold what these hold", Timeout: time.Minute + time.Second, AtOnce: 16})
 }

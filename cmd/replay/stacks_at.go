@@ -24,7 +24,7 @@ func (a *app) atStack(rows out.Writer, h *metric.Host, at int64) error {
 		return rows.Row([]out.Cell{hostCell(h), out.Str("hottest stack"), out.At(p.To), out.Str(hot.Thread.Command), out.Whole(int64(hot.Thread.PID)),
 			out.Number(hot.Share()), {}, out.Str(hot.Folded())})
 	}
-	a.stdout.Printf("\n%s\n", a.bold("hottest stack, sampled at "+a.timeOfDay(p.From)))
+	a.stdout.Printf("\n%s\n", a.bold("hottest stack, sampled at "+a.TimeOfDay(p.From)))
 	a.prose(hot.Sentence())
 	a.stdout.Println("    " + a.moreCommand(h.Name, append([]string{"stacks", hot.Name()}, spanWords(p.From, p.To)...), true))
 	return nil

@@ -33,7 +33,7 @@ func (a *app) tellSamplings(p *stacks.Profile) {
 	list := a.samplings(p)
 	for _, e := range list[:min(len(list), most)] {
 		length, _ := strconv.ParseFloat(e.Label("seconds"), 64)
-		text := fmt.Sprintf("sampled until %s for %.1f s", a.timeOfDay(e.At.Wall), length)
+		text := fmt.Sprintf("sampled until %s for %.1f s", a.TimeOfDay(e.At.Wall), length)
 		if rate := e.Label("rate"); rate != "" {
 			text += ", " + rate + " times a second"
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -76,30 +75,6 @@ func (a *app) shape(r *query.Request, f *seriesFlags, mode query.Mode) (err erro
 		r.Note = a.note
 	}
 	return nil
-}
-
-// definitions reads the files of derived metrics: those that were named, or else the user's own
-// if there is one.
-func (s *session) Definitions() (*query.Definitions, error) {
-	files := s.Derived
-	if len(files) == 0 {
-		if own := s.OwnDefinitions(); own != "" {
-			files = []string{own}
-		}
-	}
-	defs := &query.Definitions{}
-	for _, path := range files {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("derived metrics: %w", err)
-		}
-		err = defs.ReadDefinitions(f, path)
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
-	}
-	return defs, nil
 }
 
 // note prints what a computation bridged or dropped.

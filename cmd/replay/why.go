@@ -13,7 +13,7 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/cmd/replay/internal/scope"
 	"tachograph/cmd/replay/internal/why"
 	"tachograph/store/query"
 )
@@ -79,8 +79,8 @@ The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
 // betweenArchives reports whether a window was refused because no archive overlaps it, although
 // there are some before and after. These then show what the machine did.
 func (a *app) betweenArchives(w query.Window, err error) bool {
-	var outside *ask.Error
-	if !errors.As(err, &outside) || outside.Kind != ask.Outside || w.To == 0 {
+	var outside *scope.Error
+	if !errors.As(err, &outside) || outside.Kind != scope.Outside || w.To == 0 {
 		return false
 	}
 	from, to, _ := query.Covered(a.Archive, query.Window{Hosts: w.Hosts})
@@ -111,7 +111,7 @@ func (a *app) why(w query.Window, at int64) (found, untold bool, err error) {
 		if _, _, list := query.Covered(a.Archive, query.Window{Hosts: one.Hosts}); !w.Wants(h.ID) || len(list) == 0 {
 			continue
 		}
-		answer, err := why.Ask(a.ctx, a.Archive, why.Request{Host: h.ID, At: at, Window: one, Defs: defs, Format: a.timeOfDay, Zone: a.Zone()})
+		answer, err := why.Ask(a.ctx, a.Archive, why.Request{Host: h.ID, At: at, Window: one, Defs: defs, Format: a.TimeOfDay, Zone: a.Zone()})
 		if err != nil {
 			return false, false, err
 		}
@@ -180,7 +180,7 @@ func (a *app) whyPage(w *why.Answer) {
 		head += ", " + w.How
 	}
 	if w.Calm.To != 0 {
-		head += fmt.Sprintf("; calm: %s to %s", a.timeOfDay(w.Calm.From), a.timeOfDay(w.Calm.To))
+		head += fmt.Sprintf("; calm: %s to %s", a.TimeOfDay(w.Calm.From), a.TimeOfDay(w.Calm.To))
 	}
 	a.headed(w.Host.Name, head, 0)
 	for i, l := range w.Lines {

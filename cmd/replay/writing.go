@@ -17,7 +17,7 @@ import (
 // beingWritten reports whether a recorder writes to an archive now. A live archive alone does
 // not show that: it stays as it is when the recorder is stopped or killed, or its directory is
 // copied.
-func (s *session) beingWritten(info *store.ArchiveInfo) bool {
+func beingWritten(info *store.ArchiveInfo, now time.Time) bool {
 	if !info.Live {
 		return false
 	}
@@ -42,7 +42,7 @@ func (s *session) beingWritten(info *store.ArchiveInfo) bool {
 	if shortest < metric.Once {
 		recent = max(recent, 3*shortest)
 	}
-	age := time.Duration(s.Now().UnixNano() - info.To)
+	age := time.Duration(now.UnixNano() - info.To)
 	return age < recent && age > -recent
 }
 

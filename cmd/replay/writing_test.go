@@ -52,8 +52,7 @@ func TestBeingWritten(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a := newApp(nil, nil, func() time.Time { return now })
-			got := a.beingWritten(&store.ArchiveInfo{Path: filepath.Join(dir, "x.live"), Live: c.live, To: now.Add(-c.age).UnixNano()})
+			got := beingWritten(&store.ArchiveInfo{Path: filepath.Join(dir, "x.live"), Live: c.live, To: now.Add(-c.age).UnixNano()}, now)
 			if got != c.want {
 				t.Errorf("being written: %v", got)
 			}

@@ -17,6 +17,7 @@ import (
 	"tachograph/cmd/internal/listen"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/scope"
 )
 
 // Command is a command line whose answer is returned as rows.
@@ -106,29 +107,10 @@ func (s *Server) answer(ctx context.Context, question *tachographv1.QueryRequest
 	return status(ctx, with(ctx, args))
 }
 
-// Kind is the kind of an Error.
-type Kind uint8
-
-const (
-	Mistake    Kind = iota // made by the client
-	Outside                // nothing was recorded in the window
-	Nothing                // nothing that was asked for was recorded
-	Unreadable             // the archives cannot be read, now
-	Broken                 // a bug of the program
-)
-
-// Error is a failure to answer.
-type Error struct {
-	Kind Kind
-	Err  error
-}
-
-func (e *Error) Error() string { return e.Err.Error() }
-func (e *Error) Unwrap() error { return e.Err }
-
-var codes = map[Kind]connect.Code{
-	Mistake: connect.CodeInvalidArgument, Outside: connect.CodeOutOfRange, Nothing: connect.CodeNotFound,
-	Unreadable: connect.CodeUnavailable, Broken: connect.CodeInternal,
+// codes are the codes of the errors of a question.
+var codes = map[scope.Kind]connect.Code{
+	scope.Mistake: connect.CodeInvalidArgument, scope.Outside: connect.CodeOutOfRange, scope.Nothing: connect.CodeNotFound,
+	scope.Unreadable: connect.CodeUnavailable, scope.Broken: connect.CodeInternal,
 }
 
 // shown returns an error with a text that clients can display.
@@ -138,7 +120,7 @@ func shown(err error) error { return errors.New(visible.Lines(err.Error())) }
 // failed because of it.
 func status(ctx context.Context, err error) error {
 	var told *connect.Error
-	failed := &Error{}
+	failed := &scope.Error{}
 	switch {
 	case err == nil:
 		return nil

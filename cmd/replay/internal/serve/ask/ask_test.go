@@ -12,6 +12,7 @@ import (
 	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/scope"
 )
 
 var top = &tachographv1.QueryRequest{Question: &tachographv1.QueryRequest_Top{}}
@@ -105,7 +106,7 @@ func TestQuestionsTakeTurns(t *testing.T) {
 func TestFailuresHaveTheirCodes(t *testing.T) {
 	for kind, code := range codes {
 		client := serve(t, func(context.Context, Command) (Aside, error) {
-			return Aside{}, &Error{Kind: kind, Err: errors.New("what is \x1b wrong")}
+			return Aside{}, &scope.Error{Kind: kind, Err: errors.New("what is \x1b wrong")}
 		}, DefaultLimits)
 		_, err := ask(t.Context(), client)
 		var told *connect.Error

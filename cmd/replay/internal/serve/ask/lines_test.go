@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/scope"
 )
 
 // For who has no more than curl, an answer is what --format json prints, and what
@@ -19,7 +20,7 @@ func TestLines(t *testing.T) {
 	run := func(ctx context.Context, c Command) (Aside, error) {
 		switch c.Args[0] {
 		case "events":
-			return Aside{}, &Error{Kind: Outside, Err: errors.New("nothing was recorded")}
+			return Aside{}, &scope.Error{Kind: scope.Outside, Err: errors.New("nothing was recorded")}
 		case "ranges":
 			return forever(ctx, c)
 		}
