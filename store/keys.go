@@ -141,7 +141,7 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 	for _, a := range r.archives {
 		var refs []*archive.ChunkRef
 		for _, ref := range a.Chunks {
-			if ref.Info.From <= sel.end() && ref.Info.To >= from {
+			if ref.Info.From <= sel.End() && ref.Info.To >= from {
 				refs = append(refs, ref)
 			}
 		}

@@ -33,7 +33,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 			sel := sel.in(a)
 			var refs []*archive.ChunkRef
 			for _, ref := range a.Chunks {
-				if ref.Info.From <= sel.end() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
+				if ref.Info.From <= sel.End() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
 					refs = append(refs, ref)
 				}
 			}
@@ -109,7 +109,7 @@ func warmLives(ref *archive.ChunkRef, sel *Selection, indom string, keys []strin
 		if rows, err := rowsOf(g, keys); err != nil || len(keys) > 0 && len(rows) == 0 {
 			continue
 		}
-		if v, err := c.View(i); err == nil && len(keys) == 0 && sel.Cohort == nil && v.Spans(sel.From, sel.end()) != nil {
+		if v, err := c.View(i); err == nil && len(keys) == 0 && sel.Cohort == nil && v.Spans(sel.From, sel.End()) != nil {
 			_, _ = v.Instances()
 		}
 	}

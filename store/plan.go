@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sort"
 
@@ -63,6 +62,8 @@ type plan struct {
 	chosen  map[string]*keys   // by domain
 	without schemas            // schemas that have no wanted column
 	there   map[*archive.View]*presence
+	e       *emitter // for Runs
+	done    bool     // nothing more of a is read for this question after the plan
 }
 
 // presence returns the presence of v's group, from the plan's cache if it is there.
@@ -86,13 +87,6 @@ func (r *Reader) newPlan(a *source, sel *Selection) *plan {
 	return &plan{r: r, a: a, sel: sel, wanted: a.wanted(sel), columns: make(map[string][]column),
 		filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool),
 		chosen: make(map[string]*keys)}
-}
-
-func (sel *Selection) end() int64 {
-	if sel.To == 0 {
-		return math.MaxInt64
-	}
-	return sel.To
 }
 
 // archivesOf returns the archives that may hold something sel asks for.
@@ -132,7 +126,7 @@ func (r *Reader) plan(a *source, sel *Selection) *plan {
 	}
 	var refs []*archive.ChunkRef
 	for _, ref := range a.Chunks {
-		if ref.Info.From <= sel.end() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
+		if ref.Info.From <= sel.End() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
 			refs = append(refs, ref)
 		}
 	}
@@ -257,9 +251,12 @@ func (p *plan) finish() {
 }
 
 // before makes a plan with only the last block before the window, for each metric and class
-// that sel asks for.
-func (r *Reader) before(a *source, sel *Selection) *plan {
+// that sel asks for, without the metrics that later has, if it is not nil.
+func (r *Reader) before(a *source, sel *Selection, later Plan) *plan {
 	p := r.newPlan(a, sel)
+	for n, w := range p.wanted {
+		p.wanted[n] = w && (later == nil || !later.Has(a.Descs[n].Name))
+	}
 	type place struct {
 		class metric.Class
 		name  string
@@ -278,7 +275,7 @@ func (r *Reader) before(a *source, sel *Selection) *plan {
 	// not before the window, even if the clock was set back in them.
 	begin := make(map[metric.Class]*archive.ChunkRef)
 	for _, ref := range a.Chunks {
-		if ref.Info.From <= sel.end() && ref.Info.To >= sel.From && begin[ref.Info.Class] == nil {
+		if ref.Info.From <= sel.End() && ref.Info.To >= sel.From && begin[ref.Info.Class] == nil {
 			begin[ref.Info.Class] = ref
 		}
 	}

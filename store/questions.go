@@ -31,7 +31,7 @@ type Archive interface {
 // them from data that it has besides the values; package derive answers them for all others.
 type Derived interface {
 	Summarize(Selection) iter.Seq[*Summary]
-	Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part]
+	Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtotal]
 	Values(places []Place, fn func(n int, values []Repeated))
 	Readings(Selection) iter.Seq2[*metric.Instance, []int64]
 	LastRead(Selection) int64

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"math"
+	"slices"
+
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
@@ -38,6 +41,28 @@ type Selection struct {
 	// Means asks for a correct Weighted also for counters of processes and threads in reduced
 	// archives. Their steps have to be decoded for it.
 	Means bool
+}
+
+// End returns To, or the end of time.
+func (sel *Selection) End() int64 {
+	if sel.To == 0 {
+		return math.MaxInt64
+	}
+	return sel.To
+}
+
+// Holds reports whether a wall clock is in the window.
+func (sel *Selection) Holds(wall int64) bool { return wall >= sel.From && wall <= sel.End() }
+
+// Wants reports whether sel asks for a metric.
+func (sel *Selection) Wants(metric string) bool {
+	return sel.Metrics == nil || slices.Contains(sel.Metrics, metric)
+}
+
+// Accepts reports whether sel asks for an instance of a domain; nil is that of metrics without a
+// domain.
+func (sel *Selection) Accepts(indom string, in *metric.Instance) bool {
+	return in == nil || (sel.Keys == nil || slices.Contains(sel.Keys, in.Key)) && (sel.Instance == nil || sel.Instance(indom, in))
 }
 
 // Sought describes the names being looked for.

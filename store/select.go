@@ -16,8 +16,8 @@ import (
 func (r *Reader) Select(sel Selection) iter.Seq[*Run] {
 	return func(yield func(*Run) bool) {
 		out := false
-		e := emitter{r: r, yield: handing(r, &out, yield)}
-		r.walk(&sel, &out, e.emit)
+		hand := handing(r, &out, yield)
+		r.walk(&sel, &out, func(p *plan) bool { return p.Runs(hand) })
 	}
 }
 
@@ -25,67 +25,51 @@ func (r *Reader) Select(sel Selection) iter.Seq[*Run] {
 // values before the window, if sel asks for them. *out is true while fn yields something.
 func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 	r.alone()
-	boot := func(a *source) instanceID { return instanceID{host: a.Info.Host.ID, boot: a.Info.BootID} }
-	prior := make(map[instanceID]*source) // the last archive of each boot before the window
-	reach := make(map[instanceID]bool)    // the boots that reach into the window,
-	began := make(map[instanceID]bool)    // and those in which it has begun
-	list := r.archivesOf(sel)
-	for _, a := range list {
-		if a.Info.To < sel.From {
-			prior[boot(a)] = a
-		} else if a.Info.From <= sel.end() {
-			reach[boot(a)] = true
-		}
+	e := &emitter{r: r}
+	var parts []Part
+	for _, a := range r.archives {
+		parts = append(parts, &filePart{a, e, out})
 	}
-	for _, a := range list {
-		b := boot(a)
-		if a.Info.From > sel.end() {
-			break
+	walk(parts, sel, func(p Plan) bool {
+		if of := p.(*plan); r.over() || !fn(of) {
+			return false
+		} else if of.done {
+			r.release(of.a)
 		}
-		if a.Info.To < sel.From {
-			// A boot that ended before the window comes in its turn, before everything later.
-			if sel.Prior && !reach[b] && prior[b] == a && !a.contain(out, func() bool { return r.priors(sel, nil, a, fn) }) {
-				return
-			}
-			continue
-		}
-		if sel.Prior && !began[b] {
-			began[b] = true
-			if !a.contain(out, func() bool { return r.priors(sel, prior[b], a, fn) }) {
-				return
-			}
-		}
-		if !a.contain(out, func() bool {
-			p := r.plan(a, sel.in(a))
-			return !r.over() && fn(p)
-		}) {
-			return
-		}
-		r.release(a)
-	}
+		return true
+	})
 }
 
-// priors calls fn with the last values before the window: those in a, and for metrics without
-// any in a, those of the archive before it.
-func (r *Reader) priors(sel *Selection, before, a *source, fn func(*plan) bool) bool {
-	p := r.before(a, sel)
-	if before != nil {
-		older := *sel
-		older.Metrics = nil
-		for _, d := range before.Descs {
-			if d == nil || p.columns[d.Name] != nil {
-				continue
-			}
-			if sel.Metrics == nil || contains(sel.Metrics, d.Name) {
-				older.Metrics = append(older.Metrics, d.Name)
-			}
-		}
-		if older.Metrics != nil && !fn(r.before(before, &older)) {
-			return false
-		}
-		r.release(before)
-	}
-	return fn(p)
+// A filePart is a source as a Part of one question.
+type filePart struct {
+	*source
+	e   *emitter
+	out *bool // true while the consumer runs
+}
+
+func (p *filePart) Describe() *archive.Info { return &p.Info }
+
+func (p *filePart) Contain(fn func() bool) bool { return p.contain(p.out, fn) }
+
+func (p *filePart) Within(sel *Selection) Plan {
+	of := p.e.r.plan(p.source, sel.in(p.source))
+	of.e, of.done = p.e, true
+	return of
+}
+
+func (p *filePart) Before(sel *Selection, later Plan) Plan {
+	of := p.e.r.before(p.source, sel, later)
+	of.e, of.done = p.e, later != nil
+	return of
+}
+
+// Has reports whether the plan has a column of a metric.
+func (p *plan) Has(metric string) bool { return p.columns[metric] != nil }
+
+// Runs yields the values of the columns.
+func (p *plan) Runs(yield func(*Run) bool) bool {
+	p.e.yield = yield
+	return p.e.emit(p)
 }
 
 // An emitter turns columns into runs.

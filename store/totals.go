@@ -9,8 +9,8 @@ import (
 	"tachograph/store/digest"
 )
 
-// A Part is one piece of the answer of Total: summaries, or totals.
-type Part struct {
+// A Subtotal is one piece of the answer of Total: summaries, or totals.
+type Subtotal struct {
 	Summaries []Summary
 	Totals    *Totals
 }
@@ -32,15 +32,15 @@ type Totals struct {
 // If decode is not nil, Total uses the digests of chunks where there are any. The summaries of
 // a metric are then those of the digest's members, over all its chunks, and the digest itself
 // follows them. If decode returns true, the chunks are decoded all the same.
-func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] {
-	return func(yield func(Part) bool) {
+func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtotal] {
+	return func(yield func(Subtotal) bool) {
 		r.alone()
 		var list []Summary
 		out := false
 		hand := handing(r, &out, yield)
-		summaries := func() bool { return hand(Part{Summaries: list}) }
+		summaries := func() bool { return hand(Subtotal{Summaries: list}) }
 		for _, a := range r.archivesOf(&sel) {
-			if a.Info.From > sel.end() || a.Info.To < sel.From {
+			if a.Info.From > sel.End() || a.Info.To < sel.From {
 				continue
 			}
 			sel := sel.in(a)
@@ -50,7 +50,7 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 			}
 			digested := make(map[*archive.ChunkRef]bool)
 			for _, ref := range a.inTime() {
-				if ref.Info.From > sel.end() || ref.Info.To < sel.From || digested[ref] {
+				if ref.Info.From > sel.End() || ref.Info.To < sel.From || digested[ref] {
 					continue
 				}
 				goOn := a.contain(&out, func() bool {
@@ -66,7 +66,7 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 					for _, of := range refs {
 						digested[of] = true
 					}
-					return t.summarize(sel, &list, summaries) && hand(Part{Totals: t})
+					return t.summarize(sel, &list, summaries) && hand(Subtotal{Totals: t})
 				})
 				if !goOn {
 					return
@@ -80,7 +80,7 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 // it covers. It returns nil if there is no digest, or none that fits the selection.
 func (r *Reader) totals(a *source, sel *Selection, chunks []*archive.ChunkRef) (*Totals, []*archive.ChunkRef) {
 	outside := func(ref *archive.ChunkRef) bool {
-		return ref.Info.From < sel.From || ref.Info.To > sel.end() || r.cutsOff(ref)
+		return ref.Info.From < sel.From || ref.Info.To > sel.End() || r.cutsOff(ref)
 	}
 	if outside(chunks[0]) {
 		return nil, nil
@@ -185,7 +185,7 @@ func (r *Reader) LastRead(sel Selection) int64 {
 	r.alone()
 	last := int64(0)
 	for _, a := range r.archivesOf(&sel) {
-		if a.Info.From > sel.end() || a.Info.To < sel.From {
+		if a.Info.From > sel.End() || a.Info.To < sel.From {
 			continue
 		}
 		out := false

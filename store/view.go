@@ -74,7 +74,7 @@ func (r *Reader) cutsOff(ref *archive.ChunkRef) bool {
 
 // spans returns the blocks of a chunk's group that r shows in the window of sel; nil for none.
 func (r *Reader) spans(v *archive.View, sel *Selection) []archive.Span {
-	spans := v.Spans(sel.From, sel.end())
+	spans := v.Spans(sel.From, sel.End())
 	last, limited := r.last(v.Ref.Archive, v.Ref.Info.Class)
 	if !limited {
 		return spans
@@ -96,7 +96,7 @@ func blocksBy(v *archive.View, last int64) int {
 
 // lastBefore returns the last block of a group that r shows before the window of sel, or -1.
 func (r *Reader) lastBefore(v *archive.View, sel *Selection) int {
-	b := v.LastBefore(sel.From, sel.end())
+	b := v.LastBefore(sel.From, sel.End())
 	if last, limited := r.last(v.Ref.Archive, v.Ref.Info.Class); limited {
 		for b = min(b, blocksBy(v, last)-1); b >= 0 && v.Wall[b] >= sel.From; b-- {
 		}

@@ -12,7 +12,8 @@ import (
 
 // From is an archive in memory.
 type From interface {
-	Select(store.Selection) iter.Seq[*store.Run]
+	// Parts returns the parts, in the order of time, for one question.
+	Parts() []store.Part
 	Lives(indom string, from, to int64, keys ...string) iter.Seq[*store.Life]
 }
 
@@ -21,14 +22,19 @@ type Answers struct{ From }
 
 var _ store.Derived = Answers{}
 
+// Select yields values in the same order as a store.Reader. There are no cohorts.
+func (a Answers) Select(sel store.Selection) iter.Seq[*store.Run] {
+	return store.Select(a.Parts(), sel)
+}
+
 // Total yields all summaries at once and no totals, as there are no chunks.
-func (a Answers) Total(sel store.Selection, _ func(*store.Totals) bool) iter.Seq[store.Part] {
-	return func(yield func(store.Part) bool) {
+func (a Answers) Total(sel store.Selection, _ func(*store.Totals) bool) iter.Seq[store.Subtotal] {
+	return func(yield func(store.Subtotal) bool) {
 		var all []store.Summary
 		for s := range a.Summarize(sel) {
 			all = append(all, *s)
 		}
-		yield(store.Part{Summaries: all})
+		yield(store.Subtotal{Summaries: all})
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // undigested is an archive without digests: every chunk is decoded.
 type undigested struct{ query.Archive }
 
-func (u undigested) Total(sel store.Selection, _ func(*store.Totals) bool) iter.Seq[store.Part] {
+func (u undigested) Total(sel store.Selection, _ func(*store.Totals) bool) iter.Seq[store.Subtotal] {
 	return u.Archive.Total(sel, nil)
 }
 

@@ -48,18 +48,8 @@ func (a *Archive) Losses() []store.Loss {
 type part struct {
 	*Part
 	info   *store.ArchiveInfo
-	series []*series
+	series []*store.Run // every value of one metric and instance each
 	lives  []*store.Life
-}
-
-// series holds every value of one metric and instance in one archive.
-type series struct {
-	desc  *metric.Desc
-	in    *metric.Instance
-	group string
-	wall  []int64
-	cont  []int64
-	col   metric.Column
 }
 
 // New makes an archive of parts, which must be in time order.
@@ -84,7 +74,7 @@ type seriesKey struct{ metric, key string }
 
 func index(p *Part, instances map[[4]string]*metric.Instance) *part {
 	out := &part{Part: p, info: &p.Info}
-	byKey := make(map[seriesKey]*series)
+	byKey := make(map[seriesKey]*store.Run)
 	lives := make(map[[2]string]*store.Life)
 	for n, t := range p.Ticks {
 		if n == 0 || t.At.Wall < p.Info.From {
@@ -121,23 +111,51 @@ func index(p *Part, instances map[[4]string]*metric.Instance) *part {
 					}
 					s := byKey[k]
 					if s == nil {
-						s = &series{desc: d, in: kept, group: b.Group.Name}
+						s = &store.Run{Archive: &p.Info, Metric: d, Instance: kept}
 						byKey[k] = s
 						out.series = append(out.series, s)
 					}
-					s.add(b.At, d.Type, &b.Cols[c], r)
+					s.Wall, s.Cont = append(s.Wall, b.At.Wall), append(s.Cont, b.At.Cont)
+					s.Push(b.Cols[c].At(d.Type, r))
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(out.series, func(x, y *series) int { return cmp.Compare(x.desc.Name, y.desc.Name) })
+	slices.SortStableFunc(out.series, func(x, y *store.Run) int { return cmp.Compare(x.Metric.Name, y.Metric.Name) })
 	return out
 }
 
-func (s *series) add(at metric.Stamp, t metric.Type, c *metric.Column, row int) {
-	s.wall = append(s.wall, at.Wall)
-	s.cont = append(s.cont, at.Cont)
-	s.col.Push(c.At(t, row))
+// Parts returns the parts.
+func (a *Archive) Parts() []store.Part {
+	parts := make([]store.Part, len(a.parts))
+	for i, p := range a.parts {
+		parts[i] = short{&derive.Part{Info: p.info, Runs: p.series}, a.RunLength}
+	}
+	return parts
+}
+
+// A short part yields runs of at most so many values.
+type short struct {
+	*derive.Part
+	most int
+}
+
+func (p short) Within(sel *store.Selection) store.Plan { return shortPlan{p.Part.Within(sel), p.most} }
+
+type shortPlan struct {
+	store.Plan
+	most int
+}
+
+func (p shortPlan) Runs(yield func(*store.Run) bool) bool {
+	return p.Plan.Runs(func(run *store.Run) bool {
+		for i := 0; i < len(run.Wall); i += p.most {
+			if part := derive.Cut(run, i, min(i+p.most, len(run.Wall))); !yield(&part) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // Hosts lists the machines of the recording.

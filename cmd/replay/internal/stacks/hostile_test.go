@@ -52,11 +52,11 @@ func (a *told) Lives(indom string, from, to int64, keys ...string) iter.Seq[*sto
 }
 
 func (a *told) Cohorts(sel store.Selection, size int) iter.Seq[store.Selection] {
-	return derive.Answers{From: a}.Cohorts(sel, size)
+	return derive.Answers{}.Cohorts(sel, size)
 }
 
 func (a *told) CohortLives(c *store.Cohort, indom string, from, to int64) iter.Seq[*store.Life] {
-	return derive.Answers{From: a}.CohortLives(c, indom, from, to)
+	return a.Lives(indom, from, to)
 }
 
 func instance(key, name string, labels ...string) *metric.Instance {

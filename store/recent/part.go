@@ -2,36 +2,49 @@ package recent
 
 import (
 	"cmp"
-	"iter"
-	"math"
+	"maps"
 	"slices"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
 )
 
-// Select yields the values that sel selects, in the same order as a store.Reader. There are no
-// cohorts.
-func (a *Archive) Select(sel store.Selection) iter.Seq[*store.Run] {
-	return func(yield func(*store.Run) bool) {
-		g := gatherer{sel: &sel}
-		a.walk(&sel, func(p *plan) bool {
-			for _, name := range p.names {
-				for i := range g.gather(p, name) {
-					if !yield(&g.runs[i].Run) {
-						return false
-					}
-				}
-			}
-			return true
-		})
+// Parts returns the archives of which something is kept, for one question.
+func (a *Archive) Parts() []store.Part {
+	g := &gatherer{a: a}
+	parts := make([]store.Part, len(a.parts))
+	for i, p := range a.parts {
+		parts[i] = asked{p, g}
 	}
+	return parts
+}
+
+// An asked part is a part as one question sees it.
+type asked struct {
+	*part
+	g *gatherer
+}
+
+func (p asked) Describe() *store.ArchiveInfo { return &p.Info }
+
+func (p asked) Contain(fn func() bool) bool { return fn() }
+
+// Within plans the values in the window of sel.
+func (p asked) Within(sel *store.Selection) store.Plan {
+	return p.plan(sel, nil, func(list []reading) []reading {
+		return slices.DeleteFunc(list, func(r reading) bool { return !sel.Holds(r.at.Wall) })
+	})
+}
+
+// Before plans the last values before the window of sel.
+func (p asked) Before(sel *store.Selection, later store.Plan) store.Plan {
+	return p.plan(sel, later, func(list []reading) []reading { return lastBefore(list, sel) })
 }
 
 // A plan is what a selection selects in one archive: for each metric the streams with its
 // values.
 type plan struct {
-	part    *part
+	asked
 	names   []string // sorted
 	streams map[string][]stream
 }
@@ -49,96 +62,16 @@ type reading struct {
 	col int
 }
 
-func end(sel *store.Selection) int64 {
-	if sel.To == 0 {
-		return math.MaxInt64
-	}
-	return sel.To
-}
-
-// walk calls fn with the plan of sel for each archive, until fn returns false, in the order of a
-// store.Reader: first with the values before the window, if sel.Prior asks for them.
-func (a *Archive) walk(sel *store.Selection, fn func(*plan) bool) {
-	type boot struct{ host, id string }
-	of := func(p *part) boot { return boot{p.Host.ID, p.BootID} }
-	before := make(map[boot]*part) // the last part of each boot before the window
-	reach := make(map[boot]bool)   // the boots with a part in the window,
-	began := make(map[boot]bool)   // and those of them whose part has been reached
-	for _, p := range a.parts {
-		if p.To < sel.From {
-			before[of(p)] = p
-		} else if p.From <= end(sel) {
-			reach[of(p)] = true
-		}
-	}
-	names := a.names(sel)
-	for _, p := range a.parts {
-		if sel.Hosts != nil && !slices.Contains(sel.Hosts, p.Host.ID) {
+// plan finds the values that sel selects in a part, without the metrics that later has; choose
+// selects among the blocks of a metric.
+func (p asked) plan(sel *store.Selection, later store.Plan, choose func([]reading) []reading) *plan {
+	a := p.g.a
+	p.g.sel = sel
+	out := &plan{asked: p, streams: make(map[string][]stream)}
+	for _, name := range p.g.names() {
+		if later != nil && later.Has(name) {
 			continue
 		}
-		b := of(p)
-		if p.From > end(sel) {
-			break
-		}
-		if p.To < sel.From {
-			if sel.Prior && !reach[b] && before[b] == p && !a.prior(sel, names, nil, p, fn) {
-				return
-			}
-			continue
-		}
-		if sel.Prior && !began[b] {
-			began[b] = true
-			if !a.prior(sel, names, before[b], p, fn) {
-				return
-			}
-		}
-		if !fn(a.plan(p, names, func(list []reading) []reading { return within(list, sel.From, end(sel)) })) {
-			return
-		}
-	}
-}
-
-// names returns the metrics that sel selects, in order.
-func (a *Archive) names(sel *store.Selection) []string {
-	var names []string
-	if sel.Metrics == nil {
-		for name := range a.tablesOf {
-			names = append(names, name)
-		}
-	} else {
-		for _, name := range sel.Metrics {
-			if a.tablesOf[name] != nil {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// prior calls fn with the last values before the window: those in p and, for metrics that p
-// lacks, those in the part before it.
-func (a *Archive) prior(sel *store.Selection, names []string, before, p *part, fn func(*plan) bool) bool {
-	last := func(list []reading) []reading { return lastBefore(list, sel.From, end(sel)) }
-	own := a.plan(p, names, last)
-	if before != nil {
-		var others []string
-		for _, name := range names {
-			if own.streams[name] == nil {
-				others = append(others, name)
-			}
-		}
-		if others != nil && !fn(a.plan(before, others, last)) {
-			return false
-		}
-	}
-	return fn(own)
-}
-
-// plan finds the values of some metrics in a part; choose selects among the blocks of a metric.
-func (a *Archive) plan(p *part, names []string, choose func([]reading) []reading) *plan {
-	out := &plan{part: p, streams: make(map[string][]stream)}
-	for _, name := range names {
 		var list []stream
 		for _, tab := range a.tablesOf[name] {
 			if tab.blocks == 0 {
@@ -147,7 +80,7 @@ func (a *Archive) plan(p *part, names []string, choose func([]reading) []reading
 			s := stream{column: tab.find(name)}
 			n := tab.place(name)
 			for _, t := range a.ticks[tab.class] {
-				if t.part != p {
+				if t.part != p.part {
 					continue
 				}
 				for i := range t.blocks {
@@ -170,44 +103,62 @@ func (a *Archive) plan(p *part, names []string, choose func([]reading) []reading
 	return out
 }
 
-// within returns the blocks whose wall clock is between from and to.
-func within(list []reading, from, to int64) []reading {
-	n := 0
-	for _, r := range list {
-		if r.at.Wall >= from && r.at.Wall <= to {
-			list[n] = r
-			n++
-		}
-	}
-	return list[:n]
-}
-
-// lastBefore returns the last block with a wall clock before from, among those that precede the
-// first block between from and to, or among all if none is between.
-func lastBefore(list []reading, from, to int64) []reading {
-	i := slices.IndexFunc(list, func(r reading) bool { return r.at.Wall >= from && r.at.Wall <= to })
+// lastBefore returns the last block before the window, among those that precede the first block
+// in the window, or among all if none is in it.
+func lastBefore(list []reading, sel *store.Selection) []reading {
+	i := slices.IndexFunc(list, func(r reading) bool { return sel.Holds(r.at.Wall) })
 	if i < 0 {
 		i = len(list)
 	}
 	for i--; i >= 0; i-- {
-		if list[i].at.Wall < from {
+		if list[i].at.Wall < sel.From {
 			return list[i : i+1]
 		}
 	}
 	return nil
 }
 
+// Has reports whether there are values of a metric.
+func (p *plan) Has(metric string) bool { return p.streams[metric] != nil }
+
+// Runs yields the values, metric by metric.
+func (p *plan) Runs(yield func(*store.Run) bool) bool {
+	for _, name := range p.names {
+		for i := range p.g.gather(p, name) {
+			if !yield(&p.g.runs[i].Run) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // A gatherer collects the values of a metric, instance by instance.
 type gatherer struct {
-	sel   *store.Selection
-	runs  []gathered // reused from metric to metric
-	place map[*row]int
-	asked map[*row]bool
+	a       *Archive
+	sel     *store.Selection
+	metrics []string   // that sel selects, in order
+	runs    []gathered // reused from metric to metric
+	place   map[*row]int
+	asked   map[*row]bool
 }
 
 type gathered struct {
 	store.Run
 	row *row
+}
+
+// names returns the metrics that the selection selects, in order.
+func (g *gatherer) names() []string {
+	if g.metrics == nil {
+		g.metrics = slices.Clone(g.sel.Metrics)
+		if g.sel.Metrics == nil {
+			g.metrics = slices.Collect(maps.Keys(g.a.tablesOf))
+		}
+		slices.Sort(g.metrics)
+		g.metrics = slices.Compact(g.metrics)
+	}
+	return g.metrics
 }
 
 // gather collects the runs of one metric, in order.
