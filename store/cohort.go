@@ -7,6 +7,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/fault"
+	"tachograph/store/source"
 )
 
 // A Cohort is the instances of a selection that were first read in the same chunks. A question
@@ -61,7 +62,7 @@ func (r *Reader) Cohorts(sel Selection, size int) iter.Seq[Selection] {
 func (r *Reader) census(sel *Selection, size int) *census {
 	type place struct {
 		spot
-		a *source
+		a *source.Source
 	}
 	var places []place
 	c := &census{numbers: make(map[spot][]uint32), latest: make(map[*archive.ChunkRef]uint32)}
@@ -119,7 +120,7 @@ func (r *Reader) census(sel *Selection, size int) *census {
 			return nil
 		})
 		if err != nil {
-			at.a.lose(err)
+			at.a.Lose(err)
 		}
 		at.ref.Opened = nil // What it still holds would be the keys.
 		if int(n-last) >= size {

@@ -8,6 +8,7 @@ import (
 
 	"tachograph/store/archive"
 	"tachograph/store/fault"
+	"tachograph/store/source"
 )
 
 // onProcessors runs the rest of a test as if there were so many processors.
@@ -94,14 +95,14 @@ func TestNobodyWorksOn(t *testing.T) {
 func TestPanicAhead(t *testing.T) {
 	for _, processors := range []int{1, 4} {
 		onProcessors(t, processors)
-		r, a := &Reader{opened: new(opened)}, &source{File: new(archive.File)}
+		r, a := &Reader{opened: new(opened)}, &source.Source{File: new(archive.File)}
 		used, out := 0, false
 		work := func(i int) {
 			if i == 20 {
 				panic("hostile")
 			}
 		}
-		goOn := a.contain(&out, func() bool {
+		goOn := a.Contain(&out, func() bool {
 			r.ahead(100, work, func(i int, done func()) bool {
 				if done == nil {
 					work(i)
@@ -116,8 +117,8 @@ func TestPanicAhead(t *testing.T) {
 		if !goOn || used != 20 || r.crew != nil {
 			t.Errorf("%d processors: used %d, goes on %v", processors, used, goOn)
 		}
-		if len(a.lost) != 1 || a.lost[0].Kind != fault.Bug {
-			t.Errorf("%d processors: losses %+v", processors, a.lost)
+		if lost := a.TakeLosses(); len(lost) != 1 || lost[0].Kind != fault.Bug {
+			t.Errorf("%d processors: losses %+v", processors, lost)
 		}
 	}
 }

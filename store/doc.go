@@ -43,6 +43,7 @@
 //	store   recording   mend   reading; writing; verifying, repairing
 //	  │       │    │     │     (they do not know each other, nor
 //	  │       │    │     │     follow, which stands beside them)
+//	source│        │     │     one archive: its file and its journal
 //	  └───┬───┘    │     │
 //	   archive     │     │     one file being read, and compacted
 //	      └────┬───┴─────┘

@@ -7,6 +7,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
+	"tachograph/store/source"
 )
 
 // Events yields the events of the given kinds, of all kinds if none is given, whose wall clock
@@ -68,19 +69,19 @@ type eventStream struct {
 }
 
 // peek returns the next event, nil at the end.
-func (s *eventStream) peek(a *source) *metric.Event {
+func (s *eventStream) peek(a *source.Source) *metric.Event {
 	for s.at >= len(s.events) {
 		if len(s.refs) == 0 {
 			return nil
 		}
 		var err error
 		handed := false
-		a.contain(&handed, func() bool {
+		a.Contain(&handed, func() bool {
 			s.events, err = s.refs[0].Events(a.File)
 			return true
 		})
 		if err != nil {
-			a.lose(err)
+			a.Lose(err)
 		}
 		s.refs, s.at = s.refs[1:], 0
 	}

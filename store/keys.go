@@ -91,7 +91,7 @@ func (p *plan) seek(indom string, k *keys) {
 		}
 		for _, v := range views[refs[i]] {
 			if err := v.Seek(p.sel.Sought, c.add); err != nil {
-				p.a.lose(v.Ref.Wrong(err))
+				p.a.Lose(v.Ref.Wrong(err))
 			}
 		}
 		return !p.r.over()
@@ -152,15 +152,15 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 		}, func(i int, done func()) bool {
 			handed := false // nothing is handed out
 			ref := refs[i]
-			a.contain(&handed, func() bool {
+			a.Contain(&handed, func() bool {
 				if done != nil {
 					done()
 				}
 				if without.has(ref.Info.Schema) {
 					return true
 				}
-				if found, err := seekIn(ref, indom, s, c.add, func(err error) { a.lose(ref.Wrong(err)) }); err != nil {
-					a.lose(err)
+				if found, err := seekIn(ref, indom, s, c.add, func(err error) { a.Lose(ref.Wrong(err)) }); err != nil {
+					a.Lose(err)
 				} else if !found {
 					without.add(ref.Info.Schema)
 				}

@@ -44,7 +44,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 			}, func(i int, done func()) bool {
 				handed := false // nothing is handed out before all have been read
 				ref := refs[i]
-				a.contain(&handed, func() bool {
+				a.Contain(&handed, func() bool {
 					if done != nil {
 						done()
 					}
@@ -53,7 +53,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 					}
 					c, err := ref.Open()
 					if err != nil {
-						a.lose(err)
+						a.Lose(err)
 						return true
 					}
 					found := false
@@ -63,7 +63,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 						}
 						found = true
 						if order, err = r.livesIn(c, i, sel, keys, byInstance, order, names, n); err != nil {
-							a.lose(err)
+							a.Lose(err)
 						}
 					}
 					if !found {

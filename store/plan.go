@@ -8,6 +8,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
+	"tachograph/store/source"
 )
 
 // A column is one metric in one group of one chunk.
@@ -52,7 +53,7 @@ func (c *column) there() (rows []int, ok bool, err error) {
 // of time.
 type plan struct {
 	r       *Reader
-	a       *source
+	a       *source.Source
 	sel     *Selection
 	wanted  []bool // by metric number
 	names   []string
@@ -83,15 +84,15 @@ func (p *plan) presence(v *archive.View) (*presence, error) {
 }
 
 // newPlan returns a plan without columns.
-func (r *Reader) newPlan(a *source, sel *Selection) *plan {
-	return &plan{r: r, a: a, sel: sel, wanted: a.wanted(sel), columns: make(map[string][]column),
+func (r *Reader) newPlan(a *source.Source, sel *Selection) *plan {
+	return &plan{r: r, a: a, sel: sel, wanted: wanted(a, sel), columns: make(map[string][]column),
 		filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool),
 		chosen: make(map[string]*keys)}
 }
 
 // archivesOf returns the archives that may hold something sel asks for.
-func (r *Reader) archivesOf(sel *Selection) []*source {
-	var out []*source
+func (r *Reader) archivesOf(sel *Selection) []*source.Source {
+	var out []*source.Source
 	for _, a := range r.archives {
 		if sel.Hosts != nil && !slices.Contains(sel.Hosts, a.Info.Host.ID) {
 			continue
@@ -102,7 +103,7 @@ func (r *Reader) archivesOf(sel *Selection) []*source {
 }
 
 // wanted maps metric numbers to whether sel wants them.
-func (a *source) wanted(sel *Selection) []bool {
+func wanted(a *source.Source, sel *Selection) []bool {
 	w := make([]bool, len(a.Descs))
 	if sel.Metrics == nil {
 		for i, d := range a.Descs {
@@ -119,7 +120,7 @@ func (a *source) wanted(sel *Selection) []bool {
 }
 
 // plan finds the columns of a that hold values in the window of sel.
-func (r *Reader) plan(a *source, sel *Selection) *plan {
+func (r *Reader) plan(a *source.Source, sel *Selection) *plan {
 	p := r.newPlan(a, sel)
 	if !slices.Contains(p.wanted, true) {
 		return p
@@ -182,7 +183,7 @@ func (p *plan) each(ref *archive.ChunkRef, fn func(v *archive.View, col int, d *
 	c, err := ref.Open()
 	if err != nil {
 		found = true // as far as is known
-		p.a.lose(err)
+		p.a.Lose(err)
 		return
 	}
 	for i, g := range c.Groups {
@@ -190,7 +191,7 @@ func (p *plan) each(ref *archive.ChunkRef, fn func(v *archive.View, col int, d *
 			continue
 		}
 		found = true
-		if p.passes(g, func(err error) { p.a.lose(ref.Wrong(err)) }) {
+		if p.passes(g, func(err error) { p.a.Lose(ref.Wrong(err)) }) {
 			continue
 		}
 		for k := range g.Columns {
@@ -200,7 +201,7 @@ func (p *plan) each(ref *archive.ChunkRef, fn func(v *archive.View, col int, d *
 			}
 			v, err := c.View(i)
 			if err != nil {
-				p.a.lose(err)
+				p.a.Lose(err)
 				break
 			}
 			fn(v, k, p.a.Effective(n, ref.Info.Class))
@@ -213,7 +214,7 @@ func (p *plan) wantsAny(g *chunk.Group) bool {
 	for i := range g.Columns {
 		n := g.Columns[i].Number
 		if int(n) >= len(p.wanted) {
-			p.a.lose(fmt.Errorf("metric %d is not in the catalogue", n))
+			p.a.Lose(fmt.Errorf("metric %d is not in the catalogue", n))
 		} else if p.wanted[n] {
 			return true
 		}
@@ -252,7 +253,7 @@ func (p *plan) finish() {
 
 // before makes a plan with only the last block before the window, for each metric and class
 // that sel asks for, without the metrics that later has, if it is not nil.
-func (r *Reader) before(a *source, sel *Selection, later Plan) *plan {
+func (r *Reader) before(a *source.Source, sel *Selection, later Plan) *plan {
 	p := r.newPlan(a, sel)
 	for n, w := range p.wanted {
 		p.wanted[n] = w && (later == nil || !later.Has(a.Descs[n].Name))
@@ -319,7 +320,7 @@ func (p *plan) filter(r *Reader, col *column) *filter {
 // sound returns f, or a filter that accepts no rows where making f failed.
 func (p *plan) sound(f *filter, err error) *filter {
 	if err != nil {
-		p.a.lose(err)
+		p.a.Lose(err)
 		return some([]int{})
 	}
 	return f

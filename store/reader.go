@@ -14,6 +14,7 @@ import (
 	"tachograph/store/archive"
 	"tachograph/store/fault"
 	"tachograph/store/layout"
+	"tachograph/store/source"
 )
 
 // A Reader reads one or many archives as one timeline. What it returns is
@@ -21,7 +22,7 @@ import (
 // Reader is used by one goroutine at a time, and its Twin by another.
 type Reader struct {
 	*opened
-	archives []*source
+	archives []*source.Source
 	twinned  bool // it has a twin, or is one
 	single   bool // it never has one
 	until    context.Context
@@ -91,7 +92,7 @@ const mostTold = 8
 // Archives that are gone are forgotten.
 func (r *Reader) Refresh() error {
 	r.alone()
-	var now []*source
+	var now []*source.Source
 	var refused []Loss
 	var errs []error
 	for try := 1; ; try++ {
@@ -109,7 +110,7 @@ func (r *Reader) Refresh() error {
 		r.replace(now)
 	}
 	r.replace(now)
-	r.archives, r.copies = withoutCopies(withoutPast(now), r.whole)
+	r.archives, r.copies = source.WithoutCopies(source.WithoutPast(now), r.whole)
 	r.sort()
 	if len(now) == 0 {
 		if more := len(errs) - mostTold; more > 0 {
@@ -142,19 +143,19 @@ func (r *Reader) files() ([]string, error) {
 // take opens the files, or looks for news in those that are open. It begins with the latest:
 // while a writer rotates from one archive to the next, the old one is complete once the new one
 // holds anything.
-func (r *Reader) take(files []string) (now []*source, refused []Loss, errs []error) {
+func (r *Reader) take(files []string) (now []*source.Source, refused []Loss, errs []error) {
 	for _, f := range slices.Backward(files) {
-		i := slices.IndexFunc(r.archives, func(a *source) bool { return a.Info.Path == f })
-		var a *source
+		i := slices.IndexFunc(r.archives, func(a *source.Source) bool { return a.Info.Path == f })
+		var a *source.Source
 		var err error
 		if i < 0 {
-			err = fault.Contain(func() (err error) { a, err = openSource(f); return err })
+			err = fault.Contain(func() (err error) { a, err = source.Open(f); return err })
 			if a != nil {
 				a.Complete = r.complete
 			}
 		} else {
 			a = r.archives[i]
-			err = fault.Contain(a.refresh)
+			err = fault.Contain(a.Refresh)
 		}
 		if errors.As(err, new(fault.Failed)) {
 			err = &fault.Error{Path: f, Err: err}
@@ -165,47 +166,29 @@ func (r *Reader) take(files []string) (now []*source, refused []Loss, errs []err
 				a.Hurt(err)
 			}
 		} else {
-			refused, errs = append(refused, refusal(f, err)), append(errs, err)
+			refused, errs = append(refused, source.Refused(f, err)), append(errs, err)
 		}
 	}
 	return now, refused, errs
 }
 
 // replace makes now the open archives and closes the others.
-func (r *Reader) replace(now []*source) {
+func (r *Reader) replace(now []*source.Source) {
 	for _, a := range r.archives {
 		if !slices.Contains(now, a) {
-			_ = a.close()
+			_ = a.Close()
 		}
 	}
 	r.archives = now
 }
 
-// withoutPast removes live archives whose finished version is there too: the writer removes the
-// live file a moment after.
-func withoutPast(all []*source) []*source {
-	finished := make(map[string]bool)
-	for _, a := range all {
-		if !a.Info.Live {
-			finished[a.Info.ID] = true
-		}
-	}
-	return slices.DeleteFunc(all, func(a *source) bool {
-		past := a.Info.Live && finished[a.Info.ID]
-		if past {
-			_ = a.close()
-		}
-		return past
-	})
-}
-
 // sort sorts the archives by time.
 func (r *Reader) sort() {
-	slices.SortStableFunc(r.archives, func(a, b *source) int {
+	slices.SortStableFunc(r.archives, func(a, b *source.Source) int {
 		switch {
-		case a.begin() < b.begin():
+		case a.Info.Begin() < b.Info.Begin():
 			return -1
-		case a.begin() > b.begin():
+		case a.Info.Begin() > b.Info.Begin():
 			return 1
 		}
 		return 0
@@ -223,7 +206,7 @@ func (r *Reader) sort() {
 }
 
 // in returns sel limited to what to ask of a: nothing that an earlier archive answers.
-func (sel *Selection) in(a *source) *Selection {
+func (sel *Selection) in(a *source.Source) *Selection {
 	if a.Covered <= sel.From {
 		return sel
 	}
@@ -231,10 +214,6 @@ func (sel *Selection) in(a *source) *Selection {
 	part.From = a.Covered
 	return &part
 }
-
-// begin returns a's place in the order of time. An archive without ticks holds events from the
-// time when it was made.
-func (a *source) begin() int64 { return a.Info.Begin() }
 
 // expand lists the archive files that path names.
 func expand(path string) ([]string, error) {
@@ -273,7 +252,7 @@ func (r *Reader) Close() error {
 	r.alone()
 	var errs []error
 	for _, a := range r.archives {
-		errs = append(errs, a.close())
+		errs = append(errs, a.Close())
 	}
 	r.archives = nil
 	return errors.Join(errs...)
@@ -363,7 +342,7 @@ const keepOpen = 64
 
 // release forgets what was decoded of a, if more than keepOpen chunks of all archives hold
 // decoded parts.
-func (r *Reader) release(a *source) {
+func (r *Reader) release(a *source.Source) {
 	n := 0
 	for _, other := range r.archives {
 		for _, ref := range other.Chunks {
@@ -378,4 +357,16 @@ func (r *Reader) release(a *source) {
 	for _, ref := range a.Chunks {
 		ref.Opened = nil
 	}
+}
+
+// Losses returns what could not be read for the answers since the last call, each once: files
+// that could not be opened at all, and stretches of those that could. Damage found when an
+// archive was opened is in ArchiveInfo.Damage. A loss concerns only the file at its Path.
+func (r *Reader) Losses() []Loss {
+	losses := r.refused
+	r.refused = nil
+	for _, s := range r.archives {
+		losses = append(losses, s.TakeLosses()...)
+	}
+	return losses
 }

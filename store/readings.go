@@ -38,7 +38,7 @@ func (r *Reader) Readings(sel Selection) iter.Seq2[*metric.Instance, []int64] {
 						}
 						inst, err := col.v.Instance(row)
 						if err != nil {
-							p.a.lose(col.v.Ref.Wrong(err))
+							p.a.Lose(col.v.Ref.Wrong(err))
 							break
 						}
 						list = list[:0]

@@ -16,6 +16,7 @@ var floors = [][]string{
 	{"reduce"},
 	{"rewrite"},
 	{".", "recording", "mend", "follow"},
+	{"source"},
 	{"archive"},
 	{"layout", "gather"},
 	{"digest", "journal"},

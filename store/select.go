@@ -7,6 +7,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
+	"tachograph/store/source"
 )
 
 // Select yields the values that sel asks for: archive by archive in the order of time, within
@@ -42,23 +43,23 @@ func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 
 // A filePart is a source as a Part of one question.
 type filePart struct {
-	*source
+	*source.Source
 	e   *emitter
 	out *bool // true while the consumer runs
 }
 
 func (p *filePart) Describe() *archive.Info { return &p.Info }
 
-func (p *filePart) Contain(fn func() bool) bool { return p.contain(p.out, fn) }
+func (p *filePart) Contain(fn func() bool) bool { return p.Source.Contain(p.out, fn) }
 
 func (p *filePart) Within(sel *Selection) Plan {
-	of := p.e.r.plan(p.source, sel.in(p.source))
+	of := p.e.r.plan(p.Source, sel.in(p.Source))
 	of.e, of.done = p.e, true
 	return of
 }
 
 func (p *filePart) Before(sel *Selection, later Plan) Plan {
-	of := p.e.r.before(p.source, sel, later)
+	of := p.e.r.before(p.Source, sel, later)
 	of.e, of.done = p.e, later != nil
 	return of
 }
@@ -189,7 +190,7 @@ func (e *emitter) direct(p *plan, all []column) bool {
 			err = h.err
 		}
 		if goOn && err != nil {
-			p.a.lose(col.v.Ref.Wrong(err))
+			p.a.Lose(col.v.Ref.Wrong(err))
 		}
 		goOn = goOn && !e.r.over()
 		return goOn
@@ -222,7 +223,7 @@ func (e *emitter) gathered(p *plan, all []column) bool {
 			e.note(int32(i), int32(n), e.r.instance(cols[i].v, int(row)))
 		}
 		if h.err != nil {
-			p.a.lose(cols[i].v.Ref.Wrong(h.err))
+			p.a.Lose(cols[i].v.Ref.Wrong(h.err))
 		}
 		return !e.r.over()
 	})
@@ -279,7 +280,7 @@ func (p *plan) named(v *archive.View) bool {
 		_, err = v.Instances()
 	}
 	if err != nil {
-		p.a.lose(v.Ref.Wrong(err))
+		p.a.Lose(v.Ref.Wrong(err))
 	}
 	return err == nil
 }
@@ -289,7 +290,7 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 	v, run := col.v, &e.run
 	in, err := v.Instance(row)
 	if err != nil {
-		p.a.lose(v.Ref.Wrong(err))
+		p.a.Lose(v.Ref.Wrong(err))
 		return true
 	}
 	run.Archive, run.Metric = &p.a.Info, col.desc
@@ -297,7 +298,7 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 	run.Wall, run.Cont, run.Bits, run.Words, run.Miss = run.Wall[:0], run.Cont[:0], run.Bits[:0], nil, nil
 	if col.desc.Type == metric.String {
 		if run.Words, err = v.Chunk.Words(); err != nil {
-			p.a.lose(v.Ref.Wrong(err))
+			p.a.Lose(v.Ref.Wrong(err))
 			return true
 		}
 	}

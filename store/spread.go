@@ -7,11 +7,12 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
+	"tachograph/store/source"
 )
 
 // A Place is the location of a series in a chunk.
 type Place struct {
-	a               *source
+	a               *source.Source
 	ref             *archive.ChunkRef
 	group, col, row int
 }
@@ -23,7 +24,7 @@ func (p *plan) spread(col *column, row int, sum *chunk.Summary) Spread {
 	}
 	sketch, err := col.v.Sketch(col.col, row, sum)
 	if err != nil {
-		p.a.lose(col.v.Ref.Wrong(err)) // the values themselves still give the spread
+		p.a.Lose(col.v.Ref.Wrong(err)) // the values themselves still give the spread
 	}
 	return Spread{
 		Sketch: sketch,
@@ -72,7 +73,7 @@ func (r *Reader) Values(places []Place, fn func(n int, values []Repeated)) {
 		column := order[:n]
 		order = order[n:]
 		out := false
-		first.a.contain(&out, func() bool {
+		first.a.Contain(&out, func() bool {
 			rows := make([]int, 0, n)
 			for _, i := range column {
 				rows = append(rows, places[i].row)
@@ -85,7 +86,7 @@ func (r *Reader) Values(places []Place, fn func(n int, values []Repeated)) {
 				out = false
 			})
 			if err != nil {
-				first.a.lose(first.ref.Wrong(err))
+				first.a.Lose(first.ref.Wrong(err))
 			}
 			return true
 		})

@@ -8,6 +8,7 @@ import (
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
 	"tachograph/store/layout"
+	"tachograph/store/source"
 )
 
 // errStop ends decoding when the consumer wants no more.
@@ -66,7 +67,7 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 			continue
 		}
 		if err := p.summarize(col, f, stored, add); err != nil {
-			p.a.lose(col.v.Ref.Wrong(err))
+			p.a.Lose(col.v.Ref.Wrong(err))
 		}
 	}
 	return order
@@ -96,7 +97,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 	if v.Whole(col.spans) && !climbs {
 		var err error
 		if have, err = p.storedSummaries(v, f.rows, stored); err != nil {
-			p.a.lose(v.Ref.Wrong(err))
+			p.a.Lose(v.Ref.Wrong(err))
 		}
 	}
 	base := col.col * v.Size
@@ -161,13 +162,13 @@ func (p *plan) storedSummaries(v *archive.View, rows []int, stored map[*archive.
 }
 
 // summary converts a chunk's summary into a Summary of the archive.
-func (c *column) summary(a *source, in *metric.Instance, s *summed) *Summary {
+func (c *column) summary(a *source.Source, in *metric.Instance, s *summed) *Summary {
 	out := new(Summary)
 	c.fill(out, a, in, s)
 	return out
 }
 
-func (c *column) fill(out *Summary, a *source, in *metric.Instance, s *summed) {
+func (c *column) fill(out *Summary, a *source.Source, in *metric.Instance, s *summed) {
 	*out = Summary{Archive: &a.Info, Metric: c.desc, Instance: in, Count: s.Count, Missing: s.Missing}
 	if s.Count == 0 {
 		return

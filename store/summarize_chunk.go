@@ -7,10 +7,11 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
+	"tachograph/store/source"
 )
 
 // inTime returns the chunks of a in the order of the clock that is never set.
-func (a *source) inTime() []*archive.ChunkRef {
+func inTime(a *source.Source) []*archive.ChunkRef {
 	refs := slices.Clone(a.Chunks)
 	slices.SortStableFunc(refs, func(x, y *archive.ChunkRef) int {
 		switch {
@@ -26,7 +27,7 @@ func (a *source) inTime() []*archive.ChunkRef {
 
 // summarizeChunk fills the list with the summaries of each metric of one chunk in turn. It
 // drops what was decoded for them unless the chunk was open before.
-func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef, list *[]Summary, yield func() bool) bool {
+func (r *Reader) summarizeChunk(a *source.Source, sel *Selection, ref *archive.ChunkRef, list *[]Summary, yield func() bool) bool {
 	p := r.newPlan(a, sel)
 	kept := ref.Opened != nil
 	defer func() {
@@ -64,7 +65,7 @@ func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef
 				col.fill(&(*list)[len(*list)-1], a, passing(col.v, known, row), s)
 			})
 			if err != nil {
-				p.a.lose(col.v.Ref.Wrong(err))
+				p.a.Lose(col.v.Ref.Wrong(err))
 			}
 		}
 		if len(*list) > 0 && !yield() {
@@ -79,7 +80,7 @@ func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef
 func (p *plan) wantsOf(ref *archive.ChunkRef) bool {
 	c, err := ref.Open()
 	if err != nil {
-		p.a.lose(err)
+		p.a.Lose(err)
 		return false
 	}
 	for _, g := range c.Groups {

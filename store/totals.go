@@ -7,6 +7,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/digest"
+	"tachograph/store/source"
 )
 
 // A Subtotal is one piece of the answer of Total: summaries, or totals.
@@ -49,11 +50,11 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtot
 				place[ref] = i
 			}
 			digested := make(map[*archive.ChunkRef]bool)
-			for _, ref := range a.inTime() {
+			for _, ref := range inTime(a) {
 				if ref.Info.From > sel.End() || ref.Info.To < sel.From || digested[ref] {
 					continue
 				}
-				goOn := a.contain(&out, func() bool {
+				goOn := a.Contain(&out, func() bool {
 					// One at a time: a foreign archive's chunk may be large.
 					var t *Totals
 					var refs []*archive.ChunkRef
@@ -78,7 +79,7 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtot
 
 // totals returns the totals of the digest that begins with the first of chunks, and the chunks
 // it covers. It returns nil if there is no digest, or none that fits the selection.
-func (r *Reader) totals(a *source, sel *Selection, chunks []*archive.ChunkRef) (*Totals, []*archive.ChunkRef) {
+func (r *Reader) totals(a *source.Source, sel *Selection, chunks []*archive.ChunkRef) (*Totals, []*archive.ChunkRef) {
 	outside := func(ref *archive.ChunkRef) bool {
 		return ref.Info.From < sel.From || ref.Info.To > sel.End() || r.cutsOff(ref)
 	}
@@ -93,11 +94,11 @@ func (r *Reader) totals(a *source, sel *Selection, chunks []*archive.ChunkRef) (
 	if slices.ContainsFunc(chunks, outside) {
 		return nil, nil
 	}
-	return a.digestTotals(d, chunks[0], a.wanted(sel)), chunks
+	return totalsOf(a, d, chunks[0], wanted(a, sel)), chunks
 }
 
-// digestTotals returns the totals of a digest, or nil if it lacks a wanted metric.
-func (a *source) digestTotals(d *digest.Digest, first *archive.ChunkRef, wanted []bool) *Totals {
+// totalsOf returns the totals of a digest, or nil if it lacks a wanted metric.
+func totalsOf(a *source.Source, d *digest.Digest, first *archive.ChunkRef, wanted []bool) *Totals {
 	t := &Totals{Archive: &a.Info, Digest: d, Descs: make([]*metric.Desc, len(d.Columns))}
 	has := make([]bool, len(wanted))
 	for k := range d.Columns {
@@ -189,7 +190,7 @@ func (r *Reader) LastRead(sel Selection) int64 {
 			continue
 		}
 		out := false
-		a.contain(&out, func() bool {
+		a.Contain(&out, func() bool {
 			for _, cols := range r.plan(a, sel.in(a)).columns {
 				for _, col := range cols {
 					for _, sp := range col.spans {

@@ -12,15 +12,15 @@ func (r *Reader) Twin() (twin Archive, end func()) {
 	t := &Reader{opened: &opened{paths: r.paths, complete: r.complete, instances: make(map[instanceID]*known)},
 		twinned: true, until: r.until, limits: r.limits}
 	for _, a := range r.archives {
-		t.archives = append(t.archives, &source{File: a.File.Twin()})
+		t.archives = append(t.archives, a.Twin())
 	}
 	r.twinned = true
 	return t, func() {
 		r.twinned = false
 		for i, a := range r.archives {
-			for _, l := range t.archives[i].lost {
+			for _, l := range t.archives[i].TakeLosses() {
 				l.Archive = &a.Info
-				a.note(l)
+				a.Note(l)
 			}
 		}
 	}

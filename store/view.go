@@ -8,6 +8,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/layout"
+	"tachograph/store/source"
 )
 
 // Limits narrow what an Archive shows. The zero Limits narrow nothing.
@@ -43,7 +44,7 @@ func (r *Reader) View(l Limits) Archive {
 	v := *r
 	v.limits = l
 	behind := ""
-	v.archives = slices.DeleteFunc(slices.Clone(r.archives), func(a *source) bool {
+	v.archives = slices.DeleteFunc(slices.Clone(r.archives), func(a *source.Source) bool {
 		if l.UpTo != nil {
 			if behind == a.Info.Host.ID {
 				return true
@@ -120,7 +121,7 @@ func (r *Reader) earliest(ref *archive.ChunkRef, sel *Selection) int64 {
 
 // eventsShown returns a function that r calls for each event of an archive in their order,
 // and that reports whether r shows the event; nil where r shows all.
-func (r *Reader) eventsShown(a *source) func(metric.EventKind) bool {
+func (r *Reader) eventsShown(a *source.Source) func(metric.EventKind) bool {
 	m := r.limits.UpTo
 	if m == nil || m.Archive != a.Info.ID {
 		return nil

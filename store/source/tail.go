@@ -1,4 +1,4 @@
-package store
+package source
 
 import (
 	"cmp"
@@ -45,16 +45,16 @@ type tailFile struct {
 	events []metric.Event // from the copy
 }
 
-// openTail opens the journal files of a live archive.
-func (a *source) openTail() {
+// openTail opens the journal files of a live archive; it returns nil for a finished one.
+func openTail(a *archive.File) *tail {
 	if !strings.HasSuffix(a.Info.Path, layout.LiveSuffix) {
-		return
+		return nil
 	}
-	a.closeTail()
-	a.tail = &tail{path: a.Info.Path}
-	if err := a.tail.open(); err != nil {
+	t := &tail{path: a.Info.Path}
+	if err := t.open(); err != nil {
 		a.Hurt(err)
 	}
+	return t
 }
 
 // open opens the generations that are new since the last time.
@@ -87,19 +87,17 @@ func (t *tail) has(generation uint64) bool {
 	return slices.ContainsFunc(t.files, func(f *tailFile) bool { return f.Number == generation })
 }
 
-func (a *source) closeTail() {
-	if a.tail == nil {
+func (t *tail) close() {
+	if t == nil {
 		return
 	}
-	for _, f := range a.tail.files {
+	for _, f := range t.files {
 		_ = f.file.Close()
 	}
-	a.tail = nil
 }
 
-// readTail reads what the journal holds by now.
-func (a *source) readTail() error {
-	t := a.tail
+// read reads what the journal of a holds by now.
+func (t *tail) read(a *archive.File) error {
 	if t == nil || !a.Info.Live {
 		return nil
 	}
@@ -162,7 +160,7 @@ func sideBySide(files []*tailFile, fn func(*tailFile) error) []error {
 }
 
 // show adds what the files hold to a.
-func (t *tail) show(a *source) error {
+func (t *tail) show(a *archive.File) error {
 	cat := layout.NewCatalog(a.Descs)
 	var mu sync.Mutex
 	number := func(d *metric.Desc) uint32 {

@@ -1,12 +1,14 @@
-package store
+// Package source shows a Reader one archive: its file, and for a live one what the journal holds
+// beyond the file. It also decides which of several archives shows what all of them hold.
+package source
 
 import (
 	"tachograph/store/archive"
 )
 
-// A source is an archive of a Reader: its file, and for a live one what the journal holds
+// A Source is an archive of a Reader: its file, and for a live one what the journal holds
 // beyond the file.
-type source struct {
+type Source struct {
 	*archive.File
 	tail *tail // nil for a finished archive
 	// shared says that the file belongs to another source, which closes it.
@@ -17,34 +19,36 @@ type source struct {
 	examined bool
 	damaged  []archive.Stretch
 
-	lost   []Loss // losses that Losses has not returned yet
+	lost   []Loss // that TakeLosses has not returned yet
 	missed map[string]bool
 }
 
-func openSource(path string) (*source, error) {
+// Open opens an archive.
+func Open(path string) (*Source, error) {
 	a, err := archive.OpenUnread(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{File: a}
+	s := &Source{File: a}
 	if err := s.load(); err != nil {
-		_ = s.close()
+		_ = s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *source) close() error {
+// Close releases the files.
+func (s *Source) Close() error {
 	if s.shared {
 		return nil
 	}
-	s.closeTail()
+	s.tail.close()
 	return s.File.Close()
 }
 
 // load reads everything but chunks. It opens the journal's files before it looks at the
 // archive's newest transaction, see tail.
-func (s *source) load() error {
+func (s *Source) load() error {
 	for try := 1; ; try++ {
 		err := s.loadOnce()
 		if try == archive.LoadTries || s.tail == nil || s.Snap == nil {
@@ -58,19 +62,20 @@ func (s *source) load() error {
 	}
 }
 
-func (s *source) loadOnce() error {
-	s.openTail()
+func (s *Source) loadOnce() error {
+	s.tail.close()
+	s.tail = openTail(s.File)
 	if err := s.File.Load(); err != nil {
 		return err
 	}
-	if err := s.readTail(); err != nil {
+	if err := s.tail.read(s.File); err != nil {
 		s.Hurt(err)
 	}
 	return nil
 }
 
-// refresh reads the index of a live archive again if it has changed.
-func (s *source) refresh() error {
+// Refresh reads the index of a live archive again if it has changed.
+func (s *Source) Refresh() error {
 	if !s.Info.Live {
 		return nil
 	}
@@ -79,7 +84,7 @@ func (s *source) refresh() error {
 		return err
 	}
 	if !changed {
-		err := s.readTail()
+		err := s.tail.read(s.File)
 		// A commit meanwhile may have removed what was to be read.
 		if changed, e := s.Snap.Changed(); e != nil || !changed {
 			if err != nil {
@@ -91,3 +96,6 @@ func (s *source) refresh() error {
 	s.Forgive()
 	return s.load()
 }
+
+// Twin returns a Source for a second goroutine. The first one closes the file.
+func (s *Source) Twin() *Source { return &Source{File: s.File.Twin(), shared: true} }

@@ -1,4 +1,4 @@
-package store
+package source
 
 import (
 	"errors"
@@ -18,26 +18,13 @@ type Loss struct {
 	Kind    fault.Kind
 }
 
-// Losses returns what could not be read for the answers since the last call, each once: files
-// that could not be opened at all, and stretches of those that could. Damage found when an
-// archive was opened is in ArchiveInfo.Damage. A loss concerns only the file at its Path.
-func (r *Reader) Losses() []Loss {
-	losses := r.refused
-	r.refused = nil
-	for _, s := range r.archives {
-		losses = append(losses, s.lost...)
-		s.lost, s.missed = nil, nil
-	}
-	return losses
-}
-
-// refusal returns the loss of a whole file.
-func refusal(path string, err error) Loss {
+// Refused returns the loss of a whole file.
+func Refused(path string, err error) Loss {
 	return Loss{Loss: fault.Loss{What: oneLine(err)}, Path: path, Kind: fault.Of(err)}
 }
 
-// lose notes that a part of s is missing in an answer.
-func (s *source) lose(err error) {
+// Lose notes that a part of s is missing in an answer.
+func (s *Source) Lose(err error) {
 	l := Loss{Loss: fault.Loss{What: oneLine(err)}, Path: s.Info.Path, Archive: &s.Info, Kind: fault.Of(err)}
 	if c := (*archive.ChunkError)(nil); errors.As(err, &c) {
 		l.From, l.To = c.From, c.To
@@ -45,11 +32,11 @@ func (s *source) lose(err error) {
 	if l.Kind == fault.Other {
 		l.Kind = fault.Damaged
 	}
-	s.note(l)
+	s.Note(l)
 }
 
-// note records a loss once.
-func (s *source) note(l Loss) {
+// Note records a loss once.
+func (s *Source) Note(l Loss) {
 	if s.missed[l.What] {
 		return
 	}
@@ -60,5 +47,28 @@ func (s *source) note(l Loss) {
 	s.lost = append(s.lost, l)
 }
 
+// TakeLosses returns the losses since the last call.
+func (s *Source) TakeLosses() []Loss {
+	lost := s.lost
+	s.lost, s.missed = nil, nil
+	return lost
+}
+
 // oneLine returns the message of err on one line.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// Contain runs fn, which reads s and yields what it finds, and records a panic with s. While
+// *out is true the program is not reading but in the consumer's code; a panic there is the
+// consumer's, and Contain lets it pass.
+func (s *Source) Contain(out *bool, fn func() bool) (goOn bool) {
+	defer func() {
+		if *out {
+			return
+		}
+		if p := recover(); p != nil {
+			s.Lose(fault.Failed{Cause: p})
+			goOn = true
+		}
+	}()
+	return fn()
+}

@@ -1,4 +1,4 @@
-package store
+package source
 
 import (
 	"cmp"
@@ -9,15 +9,15 @@ import (
 	"tachograph/store/fault"
 )
 
-// withoutCopies makes sure that nothing is shown twice: what several archives of a boot hold is
+// WithoutCopies makes sure that nothing is shown twice: what several archives of a boot hold is
 // shown by one of them (see tells), and the others hide it. An archive with nothing left to
 // show is left out. One with something left on both sides of another becomes several sources,
 // placed in the order of time. With whole, only reduced archives give way: a caller that merges
-// archives compares them reading by reading. withoutCopies also returns the paths of the
+// archives compares them reading by reading. WithoutCopies also returns the paths of the
 // archives left out.
-func withoutCopies(all []*source, whole bool) (out []*source, left []string) {
+func WithoutCopies(all []*Source, whole bool) (out []*Source, left []string) {
 	type boot struct{ host, id string }
-	boots := make(map[boot][]*source)
+	boots := make(map[boot][]*Source)
 	for _, a := range all {
 		of := boot{a.Info.Host.ID, a.Info.BootID}
 		boots[of] = append(boots[of], a)
@@ -26,7 +26,7 @@ func withoutCopies(all []*source, whole bool) (out []*source, left []string) {
 		}
 		a.began = a.sinceBoot()
 	}
-	covered := make(map[*source][]archive.Stretch)
+	covered := make(map[*Source][]archive.Stretch)
 	for _, group := range boots {
 		for _, a := range group {
 			for _, b := range group {
@@ -45,14 +45,14 @@ func withoutCopies(all []*source, whole bool) (out []*source, left []string) {
 		for i, hidden := range parts {
 			part := a
 			if i > 0 {
-				part = &source{File: a.File.Twin(), shared: true}
+				part = a.Twin()
 			}
 			part.Hide(hidden)
 			out = append(out, part)
 		}
 		if len(parts) == 0 {
 			left = append(left, a.Info.Path)
-			_ = a.close()
+			_ = a.Close()
 		}
 	}
 	return out, left
@@ -61,7 +61,7 @@ func withoutCopies(all []*source, whole bool) (out []*source, left []string) {
 // tells returns the stretches that b shows so that a, another archive of its boot, need not. Of
 // two archives the one that comes first shows what both hold, except for chunks of it that
 // cannot be read.
-func (b *source) tells(a *source) []archive.Stretch {
+func (b *Source) tells(a *Source) []archive.Stretch {
 	if a.Info.Empty || b.Info.Empty {
 		return nil
 	}
@@ -119,14 +119,14 @@ func shown(all archive.Stretch, without []archive.Stretch) (parts [][]archive.St
 // comesBefore reports whether a, rather than b of the same boot, shows what both hold. The less
 // reduced archive does, then the one that is made of more others, the one with more metrics, one
 // that is not a part of others, the longer one.
-func (a *source) comesBefore(b *source) bool {
+func (a *Source) comesBefore(b *Source) bool {
 	x, y := &a.Info, &b.Info
 	return cmp.Or(cmp.Compare(x.Step, y.Step), len(y.Of)-len(x.Of), len(b.ByName)-len(a.ByName), cmp.Compare(min(x.Since, 1), min(y.Since, 1)),
 		cmp.Compare(y.To-y.From, x.To-x.From), cmp.Compare(x.ID, y.ID), cmp.Compare(x.Path, y.Path)) < 0
 }
 
 // sinceBoot returns when the first tick of a was read, on the clock that is never set.
-func (a *source) sinceBoot() int64 {
+func (a *Source) sinceBoot() int64 {
 	first := a.Info.Last.Cont
 	for _, ref := range a.Chunks {
 		first = min(first, ref.Info.First.Cont)
@@ -135,7 +135,7 @@ func (a *source) sinceBoot() int64 {
 }
 
 // ticks returns the time in which a has ticks, whatever time it claims to cover.
-func (a *source) ticks() archive.Stretch {
+func (a *Source) ticks() archive.Stretch {
 	s := archive.Stretch{From: a.Info.From, To: a.Info.From}
 	for _, ref := range a.Chunks {
 		s.To = max(s.To, ref.Info.To)
@@ -145,7 +145,7 @@ func (a *source) ticks() archive.Stretch {
 
 // unreadable returns the times of the damaged chunks of a finished archive. It reads all chunks
 // to find them, once, and is called only for archives that hold what others do.
-func (a *source) unreadable() []archive.Stretch {
+func (a *Source) unreadable() []archive.Stretch {
 	if a.Info.Live || a.examined {
 		return a.damaged
 	}
@@ -160,7 +160,7 @@ func (a *source) unreadable() []archive.Stretch {
 }
 
 // describes reports whether a has all metrics of b.
-func (a *source) describes(b *source) bool {
+func (a *Source) describes(b *Source) bool {
 	for name := range b.ByName {
 		if a.ByName[name] == nil {
 			return false
@@ -170,7 +170,7 @@ func (a *source) describes(b *source) bool {
 }
 
 // stretch returns the time that a covers, including events right before and after it.
-func (a *source) stretch() archive.Stretch {
+func (a *Source) stretch() archive.Stretch {
 	s := archive.Stretch{From: a.Info.Begin(), To: a.Info.To}
 	for i := range a.Events {
 		h := &a.Events[i].Head
@@ -224,4 +224,22 @@ func within(list []archive.Stretch, in archive.Stretch) []archive.Stretch {
 		}
 	}
 	return out
+}
+
+// WithoutPast removes live archives whose finished version is there too: the writer removes the
+// live file a moment after.
+func WithoutPast(all []*Source) []*Source {
+	finished := make(map[string]bool)
+	for _, a := range all {
+		if !a.Info.Live {
+			finished[a.Info.ID] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(a *Source) bool {
+		past := a.Info.Live && finished[a.Info.ID]
+		if past {
+			_ = a.Close()
+		}
+		return past
+	})
 }
