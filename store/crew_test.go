@@ -25,7 +25,7 @@ func TestAheadInTurn(t *testing.T) {
 		helped        bool
 	}{{1, 100, false}, {4, leastAhead - 1, false}, {2, leastAhead, true}, {4, 200, true}} {
 		onProcessors(t, c.processors)
-		r := &Reader{opened: new(opened)}
+		r := &scope{shared: new(shared)}
 		made := make([]atomic.Bool, c.n)
 		var begun atomic.Int32
 		var order []int
@@ -57,7 +57,7 @@ func TestAheadInTurn(t *testing.T) {
 // Nobody works on when the answer has ended, nor while another question is asked.
 func TestNobodyWorksOn(t *testing.T) {
 	onProcessors(t, 4)
-	r := &Reader{opened: new(opened)}
+	r := &scope{shared: new(shared)}
 	var working atomic.Int32
 	work := func(int) {
 		working.Add(1)
@@ -95,7 +95,7 @@ func TestNobodyWorksOn(t *testing.T) {
 func TestPanicAhead(t *testing.T) {
 	for _, processors := range []int{1, 4} {
 		onProcessors(t, processors)
-		r, a := &Reader{opened: new(opened)}, &source.Source{File: new(archive.File)}
+		r, a := &scope{shared: new(shared)}, &source.Source{File: new(archive.File)}
 		used, out := 0, false
 		work := func(i int) {
 			if i == 20 {

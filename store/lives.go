@@ -30,7 +30,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 		names := make(givenNames)
 		var without schemas // schemas that do not have the domain
 		for n, a := range r.archives {
-			sel := sel.in(a)
+			sel := limited(a, &sel)
 			var refs []*archive.ChunkRef
 			for _, ref := range a.Chunks {
 				if ref.Info.From <= sel.End() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
@@ -138,7 +138,7 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []str
 	}
 	switch {
 	case sel.Cohort != nil:
-		rows = sel.Cohort.filter(v).rows
+		rows = sel.Cohort.rows(v)
 		if err := v.Named(rows); err != nil {
 			return order, c.Ref.Wrong(err)
 		}

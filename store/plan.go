@@ -11,48 +11,10 @@ import (
 	"tachograph/store/source"
 )
 
-// A column is one metric in one group of one chunk.
-type column struct {
-	v    *archive.View
-	col  int
-	desc *metric.Desc
-	// spans are the blocks in the window.
-	spans []archive.Span
-}
-
-// until returns the last block in the window.
-func (c *column) until() uint32 {
-	last := uint32(0)
-	for _, s := range c.spans {
-		last = max(last, s.To)
-	}
-	return last
-}
-
-// there returns the rows whose instances were present in the column's spans and whose names can
-// be read. It does so only where this excludes something worth excluding: for processes and
-// threads, most of which come and go. Otherwise ok is false.
-func (c *column) there() (rows []int, ok bool, err error) {
-	const fewRows = 256
-	v := c.v
-	if len(c.spans) == 0 || v.Size < fewRows || !metric.PerBoot(v.Indom) {
-		return nil, false, nil
-	}
-	first, last := c.spans[0].From, c.spans[0].To
-	for _, s := range c.spans {
-		first, last = min(first, s.From), max(last, s.To)
-	}
-	if first == 0 && int(last) == v.Blocks-1 {
-		return nil, false, nil
-	}
-	rows, err = v.During(first, last)
-	return rows, true, err
-}
-
 // A plan says what a selection reads from one archive: for each metric its columns in the order
 // of time.
 type plan struct {
-	r       *Reader
+	scope   *scope
 	a       *source.Source
 	sel     *Selection
 	wanted  []bool // by metric number
@@ -63,43 +25,13 @@ type plan struct {
 	chosen  map[string]*keys   // by domain
 	without schemas            // schemas that have no wanted column
 	there   map[*archive.View]*presence
-	e       *emitter // for Runs
-	done    bool     // nothing more of a is read for this question after the plan
-}
-
-// presence returns the presence of v's group, from the plan's cache if it is there.
-func (p *plan) presence(v *archive.View) (*presence, error) {
-	if x, ok := p.there[v]; ok {
-		return x, nil
-	}
-	x, err := presenceIn(p.a.File, v)
-	if err != nil {
-		return nil, err
-	}
-	if p.there == nil {
-		p.there = make(map[*archive.View]*presence)
-	}
-	p.there[v] = x
-	return x, nil
 }
 
 // newPlan returns a plan without columns.
-func (r *Reader) newPlan(a *source.Source, sel *Selection) *plan {
-	return &plan{r: r, a: a, sel: sel, wanted: wanted(a, sel), columns: make(map[string][]column),
+func (s *scope) newPlan(a *source.Source, sel *Selection) *plan {
+	return &plan{scope: s, a: a, sel: sel, wanted: wanted(a, sel), columns: make(map[string][]column),
 		filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool),
 		chosen: make(map[string]*keys)}
-}
-
-// archivesOf returns the archives that may hold something sel asks for.
-func (r *Reader) archivesOf(sel *Selection) []*source.Source {
-	var out []*source.Source
-	for _, a := range r.archives {
-		if sel.Hosts != nil && !slices.Contains(sel.Hosts, a.Info.Host.ID) {
-			continue
-		}
-		out = append(out, a)
-	}
-	return out
 }
 
 // wanted maps metric numbers to whether sel wants them.
@@ -119,9 +51,9 @@ func wanted(a *source.Source, sel *Selection) []bool {
 	return w
 }
 
-// plan finds the columns of a that hold values in the window of sel.
-func (r *Reader) plan(a *source.Source, sel *Selection) *plan {
-	p := r.newPlan(a, sel)
+// within finds the columns of a that hold values in the window of sel.
+func (s *scope) within(a *source.Source, sel *Selection) *plan {
+	p := s.newPlan(a, sel)
 	if !slices.Contains(p.wanted, true) {
 		return p
 	}
@@ -131,42 +63,41 @@ func (r *Reader) plan(a *source.Source, sel *Selection) *plan {
 			refs = append(refs, ref)
 		}
 	}
-	r.ahead(len(refs), func(i int) { p.warm(refs[i]) }, func(i int, done func()) bool {
+	s.ahead(len(refs), func(i int) { p.warm(refs[i]) }, func(i int, done func()) bool {
 		if done != nil {
 			done()
 		}
 		p.each(refs[i], func(v *archive.View, col int, d *metric.Desc) {
-			if spans := r.spans(v, sel); spans != nil {
+			if spans := s.spans(v, sel); spans != nil {
 				p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: v.Cut(spans, sel.Cuts)})
 			}
 		})
-		return !r.over()
+		return !s.over()
 	})
 	p.finish()
 	return p
 }
 
-// Seams returns the wall clocks, between from and to, at which the chunks of the class with the
-// most ticks end. Summarizing what lies between two of them needs no decoding.
-func (r *Reader) Seams(hosts []string, from, to int64) []int64 {
-	var seams []int64
-	for _, a := range r.archivesOf(&Selection{Hosts: hosts}) {
-		var busiest metric.Class
-		ticks := make(map[metric.Class]uint64)
-		for _, ref := range a.Chunks {
-			ticks[ref.Info.Class] += ref.Info.Ticks
-			if ticks[ref.Info.Class] > ticks[busiest] {
-				busiest = ref.Info.Class
-			}
-		}
-		for _, ref := range a.Chunks {
-			if ref.Info.Class == busiest && ref.Info.To > from && ref.Info.To < to {
-				seams = append(seams, ref.Info.To)
+// warm opens a chunk and reads the times of its wanted groups, so that each finds them read. It
+// leaves errors for each to report.
+func (p *plan) warm(ref *archive.ChunkRef) {
+	if p.without.has(ref.Info.Schema) {
+		return
+	}
+	c, err := ref.Open()
+	if err != nil {
+		return
+	}
+	for i, g := range c.Groups {
+		for k := range g.Columns {
+			if n := g.Columns[k].Number; int(n) < len(p.wanted) && p.wanted[n] {
+				if !p.passes(g, func(error) {}) {
+					_, _ = c.View(i)
+				}
+				break
 			}
 		}
 	}
-	slices.Sort(seams)
-	return slices.Compact(seams)
 }
 
 // each calls fn for the wanted columns of a chunk.
@@ -253,8 +184,8 @@ func (p *plan) finish() {
 
 // before makes a plan with only the last block before the window, for each metric and class
 // that sel asks for, without the metrics that later has, if it is not nil.
-func (r *Reader) before(a *source.Source, sel *Selection, later Plan) *plan {
-	p := r.newPlan(a, sel)
+func (s *scope) before(a *source.Source, sel *Selection, later Plan) *plan {
+	p := s.newPlan(a, sel)
 	for n, w := range p.wanted {
 		p.wanted[n] = w && (later == nil || !later.Has(a.Descs[n].Name))
 	}
@@ -280,20 +211,20 @@ func (r *Reader) before(a *source.Source, sel *Selection, later Plan) *plan {
 			begin[ref.Info.Class] = ref
 		}
 	}
-	for i := len(a.Chunks) - 1; i >= 0 && !r.over(); i-- {
+	for i := len(a.Chunks) - 1; i >= 0 && !s.over(); i-- {
 		ref := a.Chunks[i]
 		class := ref.Info.Class
 		if begin[class] == ref {
 			begin[class] = nil
 		}
-		if inClass[class] == names || begin[class] != nil || ref.Info.From >= sel.From || ref.Info.To < r.earliest(ref, sel) {
+		if inClass[class] == names || begin[class] != nil || ref.Info.From >= sel.From || ref.Info.To < s.earliest(ref, sel) {
 			continue
 		}
 		p.each(ref, func(v *archive.View, col int, d *metric.Desc) {
 			if found[place{class, d.Name}] {
 				return
 			}
-			b := r.lastBefore(v, sel)
+			b := s.lastBefore(v, sel)
 			if b < 0 {
 				return
 			}
@@ -306,22 +237,28 @@ func (r *Reader) before(a *source.Source, sel *Selection, later Plan) *plan {
 	return p
 }
 
-// filter returns the filter of the column's rows. All columns of a view share one, because they
-// have the same spans.
-func (p *plan) filter(r *Reader, col *column) *filter {
-	f := p.filters[col.v]
-	if f == nil {
-		f = p.sound(r.filter(p, col))
-		p.filters[col.v] = f
+// presence returns the presence of v's group, from the plan's cache if it is there.
+func (p *plan) presence(v *archive.View) (*presence, error) {
+	if x, ok := p.there[v]; ok {
+		return x, nil
 	}
-	return f
+	x, err := presenceIn(p.a.File, v)
+	if err != nil {
+		return nil, err
+	}
+	if p.there == nil {
+		p.there = make(map[*archive.View]*presence)
+	}
+	p.there[v] = x
+	return x, nil
 }
 
-// sound returns f, or a filter that accepts no rows where making f failed.
-func (p *plan) sound(f *filter, err error) *filter {
-	if err != nil {
-		p.a.Lose(err)
-		return some([]int{})
+// limited returns sel limited to what to ask of a: nothing that an earlier archive answers.
+func limited(a *source.Source, sel *Selection) *Selection {
+	if a.Covered <= sel.From {
+		return sel
 	}
-	return f
+	part := *sel
+	part.From = a.Covered
+	return &part
 }

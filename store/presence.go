@@ -111,15 +111,6 @@ func (p *presence) every(b uint32) int64 {
 	return 0
 }
 
-// bound sets in a summary when the instance was first and last read.
-func (p *presence) bound(row int, s *summed) {
-	if p != nil && s.Count > 0 {
-		s.since, _ = p.seen(row, s.FirstBlock)
-		_, s.until = p.seen(row, s.LastBlock)
-		s.every, s.came = p.every(s.FirstBlock), p.comes(row, s.FirstBlock)
-	}
-}
-
 // comes reports whether an instance came in the step of block b: it was not there before the
 // step, or not when the step began.
 func (p *presence) comes(row int, b uint32) bool {

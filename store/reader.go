@@ -22,44 +22,27 @@ import (
 // Reader is used by one goroutine at a time, and its Twin by another.
 type Reader struct {
 	*opened
+	scope
 	archives []*source.Source
-	twinned  bool // it has a twin, or is one
-	single   bool // it never has one
-	until    context.Context
-	limits   Limits
+	single   bool // it never has a twin
 }
 
 // opened is the state that a Reader and its views share.
 type opened struct {
-	paths     []string
-	complete  func(*metric.Host, *metric.Desc)
-	instances map[instanceID]*known
-	nextID    uint64
-	refused   []Loss // files that cannot be opened, until they are reported
-	copies    []string
-	crew      *crew // nil unless it runs ahead
-	whole     bool  // show everything in an archive, even what others hold too
+	paths    []string
+	complete func(*metric.Host, *metric.Desc)
+	refused  []Loss // files that cannot be opened, until they are reported
+	copies   []string
+	whole    bool // show everything in an archive, even what others hold too
 }
 
 // Until ends all questions soon after ctx ends, also those of twins and of views that are made
 // from now on. The caller discards what they have answered by then.
 func (r *Reader) Until(ctx context.Context) { r.until = ctx }
 
-// over reports whether the context of Until has ended.
-func (r *Reader) over() bool { return r.until != nil && r.until.Err() != nil }
-
 // Single keeps r from having a twin. A server does so for each client, so that one question
 // does not use all processors.
 func (r *Reader) Single() { r.single = true }
-
-// instanceID identifies an instance across archives.
-type instanceID struct{ host, boot, indom, key string }
-
-// A known instance is one that a reader has returned.
-type known struct {
-	metric.Instance
-	named int64 // the wall clock since which it has had this name
-}
 
 // Open opens archives. A path is a file, or a directory whose archives are all opened.
 func Open(paths ...string) (*Reader, error) { return OpenWith(nil, paths...) }
@@ -77,7 +60,7 @@ func OpenWhole(paths ...string) (*Reader, error) {
 }
 
 func (r *Reader) open() (*Reader, error) {
-	r.instances = make(map[instanceID]*known)
+	r.shared = &shared{instances: newInstances()}
 	if err := r.Refresh(); err != nil {
 		r.Close()
 		return nil, err
@@ -205,16 +188,6 @@ func (r *Reader) sort() {
 	}
 }
 
-// in returns sel limited to what to ask of a: nothing that an earlier archive answers.
-func (sel *Selection) in(a *source.Source) *Selection {
-	if a.Covered <= sel.From {
-		return sel
-	}
-	part := *sel
-	part.From = a.Covered
-	return &part
-}
-
 // expand lists the archive files that path names.
 func expand(path string) ([]string, error) {
 	st, err := layout.Stat(path)
@@ -337,6 +310,53 @@ func (r *Reader) LookupIn(info *archive.Info, name string) *metric.Desc {
 	return nil
 }
 
+// Losses returns what could not be read for the answers since the last call, each once: files
+// that could not be opened at all, and stretches of those that could. Damage found when an
+// archive was opened is in ArchiveInfo.Damage. A loss concerns only the file at its Path.
+func (r *Reader) Losses() []Loss {
+	losses := r.refused
+	r.refused = nil
+	for _, s := range r.archives {
+		losses = append(losses, s.TakeLosses()...)
+	}
+	return losses
+}
+
+// archivesOf returns the archives that may hold something sel asks for.
+func (r *Reader) archivesOf(sel *Selection) []*source.Source {
+	var out []*source.Source
+	for _, a := range r.archives {
+		if sel.Hosts != nil && !slices.Contains(sel.Hosts, a.Info.Host.ID) {
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// Seams returns the wall clocks, between from and to, at which the chunks of the class with the
+// most ticks end. Summarizing what lies between two of them needs no decoding.
+func (r *Reader) Seams(hosts []string, from, to int64) []int64 {
+	var seams []int64
+	for _, a := range r.archivesOf(&Selection{Hosts: hosts}) {
+		var busiest metric.Class
+		ticks := make(map[metric.Class]uint64)
+		for _, ref := range a.Chunks {
+			ticks[ref.Info.Class] += ref.Info.Ticks
+			if ticks[ref.Info.Class] > ticks[busiest] {
+				busiest = ref.Info.Class
+			}
+		}
+		for _, ref := range a.Chunks {
+			if ref.Info.Class == busiest && ref.Info.To > from && ref.Info.To < to {
+				seams = append(seams, ref.Info.To)
+			}
+		}
+	}
+	slices.Sort(seams)
+	return slices.Compact(seams)
+}
+
 // keepOpen is how many chunks with decoded parts stay open after a query.
 const keepOpen = 64
 
@@ -357,16 +377,4 @@ func (r *Reader) release(a *source.Source) {
 	for _, ref := range a.Chunks {
 		ref.Opened = nil
 	}
-}
-
-// Losses returns what could not be read for the answers since the last call, each once: files
-// that could not be opened at all, and stretches of those that could. Damage found when an
-// archive was opened is in ArchiveInfo.Damage. A loss concerns only the file at its Path.
-func (r *Reader) Losses() []Loss {
-	losses := r.refused
-	r.refused = nil
-	for _, s := range r.archives {
-		losses = append(losses, s.TakeLosses()...)
-	}
-	return losses
 }

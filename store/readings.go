@@ -13,8 +13,8 @@ import (
 func (r *Reader) Readings(sel Selection) iter.Seq2[*metric.Instance, []int64] {
 	return func(yield func(*metric.Instance, []int64) bool) {
 		out := false
-		hand := handing(r, &out, func(x readings) bool { return yield(x.in, x.wall) })
-		r.walk(&sel, &out, func(p *plan) bool {
+		hand := handing(&r.scope, &out, func(x readings) bool { return yield(x.in, x.wall) })
+		r.walk(&sel, &out, func(p *filePlan) bool {
 			done := make(map[*archive.View]bool)
 			var list []int64
 			for _, name := range p.names {
@@ -27,7 +27,7 @@ func (r *Reader) Readings(sel Selection) iter.Seq2[*metric.Instance, []int64] {
 						continue
 					}
 					done[col.v] = true
-					f := p.filter(r, col)
+					f := p.filter(col)
 					if !p.named(col.v) {
 						continue
 					}

@@ -89,7 +89,7 @@ func (p *plan) summarizeSteps(s *stepped, rows []int, add func(*column, int, *su
 	}
 	// A limited number of steps at a time: there may be tens of thousands of processes.
 	const most = 1 << 18
-	for len(rows) > 0 && !p.r.over() {
+	for len(rows) > 0 && !p.scope.over() {
 		n, steps := 0, 0
 		for n < len(rows) && steps < most {
 			in, err := v.Instance(rows[n])
@@ -356,4 +356,13 @@ func bitsOf(t metric.Type, x float64) uint64 {
 		return uint64(int64(math.Round(max(-1<<62, min(x, 1<<62)))))
 	}
 	return uint64(math.Round(max(0, min(x, 1<<63))))
+}
+
+// bound sets in a summary when the instance was first and last read.
+func (p *presence) bound(row int, s *summed) {
+	if p != nil && s.Count > 0 {
+		s.since, _ = p.seen(row, s.FirstBlock)
+		_, s.until = p.seen(row, s.LastBlock)
+		s.every, s.came = p.every(s.FirstBlock), p.comes(row, s.FirstBlock)
+	}
 }

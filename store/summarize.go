@@ -1,18 +1,12 @@
 package store
 
 import (
-	"errors"
 	"iter"
 
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
-	"tachograph/store/layout"
-	"tachograph/store/source"
 )
-
-// errStop ends decoding when the consumer wants no more.
-var errStop = errors.New("enough")
 
 // Summarize yields summaries of each numeric series that sel asks for, in the order of Select:
 // for each series one or more in the order of time, one for each chunk. Chunks that are wholly
@@ -21,14 +15,14 @@ var errStop = errors.New("enough")
 func (r *Reader) Summarize(sel Selection) iter.Seq[*Summary] {
 	return func(yield func(*Summary) bool) {
 		out := false
-		hand := handing(r, &out, yield)
-		r.walk(&sel, &out, func(p *plan) bool {
+		hand := handing(&r.scope, &out, yield)
+		r.walk(&sel, &out, func(p *filePlan) bool {
 			stored := make(map[*archive.View]map[int]chunk.Summary)
 			for _, name := range p.names {
 				if p.columns[name][0].desc.Type == metric.String {
 					continue
 				}
-				for _, series := range r.summaries(p, p.columns[name], stored) {
+				for _, series := range r.summaries(p.plan, p.columns[name], stored) {
 					for _, s := range series {
 						if !hand(s) {
 							return false
@@ -62,7 +56,7 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 			return nil
 		}
 		col := &cols[i]
-		f := p.filter(r, col)
+		f := p.filter(col)
 		if f.count == 0 {
 			continue
 		}
@@ -71,113 +65,4 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 		}
 	}
 	return order
-}
-
-// summarize calls add with the summaries of one column.
-func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[int]chunk.Summary, add func(*column, int, *summed, Spread)) error {
-	v := col.v
-	if !p.named(v) {
-		return nil
-	}
-	there, err := p.presence(v)
-	if err != nil {
-		return err
-	}
-	if p.a.Info.Step != 0 && !layout.IsReduced(col.desc.Name) {
-		if steps, err := p.companions(col); steps != nil || err != nil {
-			if err != nil {
-				return err
-			}
-			steps.there = there
-			return p.summarizeSteps(steps, f.rows, add)
-		}
-	}
-	var have map[int]chunk.Summary
-	climbs := p.sel.Means && there != nil && col.desc.Sem == metric.Counter
-	if v.Whole(col.spans) && !climbs {
-		var err error
-		if have, err = p.storedSummaries(v, f.rows, stored); err != nil {
-			p.a.Lose(v.Ref.Wrong(err))
-		}
-	}
-	base := col.col * v.Size
-	left := f.rows
-	if len(have) > 0 {
-		left = make([]int, 0, f.count)
-		for n := range f.count {
-			row := n
-			if f.rows != nil {
-				row = f.rows[n]
-			}
-			if s, ok := have[base+row]; ok {
-				out := summed{Summary: s}
-				there.bound(row, &out)
-				add(col, row, &out, p.spread(col, row, &s))
-			} else {
-				left = append(left, row)
-			}
-		}
-	}
-	return v.SeriesUntil(col.col, left, col.until(), func(row int, s *chunk.Series) error {
-		in, err := v.Instance(row)
-		if err != nil {
-			return err
-		}
-		for _, sp := range col.spans {
-			if sum, ok := s.Summarize(col.desc, in, v.Cont, sp.From, sp.To); ok {
-				out := summed{Summary: sum}
-				there.bound(row, &out)
-				if climbs {
-					out.Weighted -= there.climbed(col.desc, row, s, in, sp)
-				}
-				add(col, row, &out, p.values(s, in, sp))
-			}
-		}
-		return nil
-	})
-}
-
-// storedSummaries returns the stored summaries of the rows of v by series, decoded once for all
-// metrics of the plan. It skips counters that fell: what a fall means is judged by the values,
-// as it is for all other questions.
-func (p *plan) storedSummaries(v *archive.View, rows []int, stored map[*archive.View]map[int]chunk.Summary) (map[int]chunk.Summary, error) {
-	if m, ok := stored[v]; ok {
-		return m, nil
-	}
-	m := make(map[int]chunk.Summary)
-	stored[v] = m
-	desc := func(col int) *metric.Desc {
-		n := v.Columns[col].Number
-		if d := p.a.Desc(n); int(n) < len(p.wanted) && p.wanted[n] && d != nil && d.Type == v.Columns[col].Type {
-			return d
-		}
-		return nil
-	}
-	err := v.Summaries(desc, rows, func(col, row int, s *chunk.Summary) {
-		if s.Resets+s.Wraps == 0 {
-			m[col*v.Size+row] = *s
-		}
-	})
-	return m, err
-}
-
-// summary converts a chunk's summary into a Summary of the archive.
-func (c *column) summary(a *source.Source, in *metric.Instance, s *summed) *Summary {
-	out := new(Summary)
-	c.fill(out, a, in, s)
-	return out
-}
-
-func (c *column) fill(out *Summary, a *source.Source, in *metric.Instance, s *summed) {
-	*out = Summary{Archive: &a.Info, Metric: c.desc, Instance: in, Count: s.Count, Missing: s.Missing}
-	if s.Count == 0 {
-		return
-	}
-	out.First, out.Lead = Point{c.v.Wall[s.FirstBlock] - s.began, c.v.Cont[s.FirstBlock] - s.began, s.First}, s.lead
-	out.Last = Point{c.v.Wall[s.LastBlock] - s.ended, c.v.Cont[s.LastBlock] - s.ended, s.Last}
-	out.Averaged = s.averaged
-	out.Since, out.Until = max(0, s.since-s.began), s.until-s.ended
-	out.Every, out.Came = s.every, s.came
-	out.Min, out.Max, out.Sum, out.Weighted = s.Min, s.Max, s.Sum, s.Weighted
-	out.Increase, out.Resets, out.Wraps, out.Steepest = s.Increase, s.Resets, s.Wraps, s.Steepest
 }

@@ -51,7 +51,7 @@ func (r *Reader) summarizeChunk(a *source.Source, sel *Selection, ref *archive.C
 		*list = (*list)[:0]
 		for i := range cols {
 			col := &cols[i]
-			f := p.filter(r, col)
+			f := p.filter(col)
 			if f.count == 0 {
 				continue
 			}

@@ -38,13 +38,13 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtot
 		r.alone()
 		var list []Summary
 		out := false
-		hand := handing(r, &out, yield)
+		hand := handing(&r.scope, &out, yield)
 		summaries := func() bool { return hand(Subtotal{Summaries: list}) }
 		for _, a := range r.archivesOf(&sel) {
 			if a.Info.From > sel.End() || a.Info.To < sel.From {
 				continue
 			}
-			sel := sel.in(a)
+			sel := limited(a, &sel)
 			place := make(map[*archive.ChunkRef]int)
 			for i, ref := range a.Chunks {
 				place[ref] = i
@@ -191,7 +191,7 @@ func (r *Reader) LastRead(sel Selection) int64 {
 		}
 		out := false
 		a.Contain(&out, func() bool {
-			for _, cols := range r.plan(a, sel.in(a)).columns {
+			for _, cols := range r.within(a, limited(a, &sel)).columns {
 				for _, col := range cols {
 					for _, sp := range col.spans {
 						last = max(last, col.v.Wall[sp.To])

@@ -9,8 +9,8 @@ func (r *Reader) Twin() (twin Archive, end func()) {
 	if r.single {
 		return nil, nil
 	}
-	t := &Reader{opened: &opened{paths: r.paths, complete: r.complete, instances: make(map[instanceID]*known)},
-		twinned: true, until: r.until, limits: r.limits}
+	t := &Reader{opened: &opened{paths: r.paths, complete: r.complete},
+		scope: scope{&shared{instances: newInstances()}, r.limits, r.until, true}}
 	for _, a := range r.archives {
 		t.archives = append(t.archives, a.Twin())
 	}
