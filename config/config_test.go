@@ -140,7 +140,7 @@ func TestMistakesNameFileLineAndKey(t *testing.T) {
 	}
 }
 
-// trigger is one with another line.
+// trigger returns a trigger with one more line.
 func trigger(line string) string { return "[[trigger]]\nname = \"x\"\nwhen = \"off\"\n" + line }
 
 func TestAllMistakesAtOnceInOrder(t *testing.T) {
@@ -205,7 +205,7 @@ func TestLoadRefusesUnsafePlaces(t *testing.T) {
 	}
 	open := t.TempDir()
 	os.Chmod(open, 0o777)
-	// On a Mac no file tells who is in root's group.
+	// On a Mac no file says who is in root's group.
 	group, alone := "a group may write the file", ""
 	if os.Geteuid() == 0 && runtime.GOOS == "darwin" {
 		group, alone = "may write it", "may write it"
@@ -230,7 +230,7 @@ func TestLoadRefusesUnsafePlaces(t *testing.T) {
 	}
 }
 
-// TestRootObeysOnlyRoot goes over what a stranger may own or write around a
+// TestRootObeysOnlyRoot tries what another user may own, or be able to write, around a
 // configuration, the command in it and the directory of archives.
 func TestRootObeysOnlyRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -252,7 +252,7 @@ func TestRootObeysOnlyRoot(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		spoil     func(p place)
-		file, dir string // in the error of Load, of CheckDir; empty: none
+		file, dir string // in the error of Load or of CheckDir; empty: no error
 	}{
 		{name: "fine", spoil: func(place) {}},
 		{name: "a stranger's file", spoil: func(p place) { os.Chown(p.file, stranger, 0) }, file: "belongs to user 12345"},

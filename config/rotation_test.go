@@ -46,8 +46,8 @@ func TestNextRotation(t *testing.T) {
 	}
 }
 
-// A schedule that is followed, each archive beginning when the last one was
-// cut, cuts once per day whatever the year's clock changes.
+// If each archive begins when the one before was cut, a schedule cuts once a day, also where
+// the year's clock changes.
 func TestRotationOverAYear(t *testing.T) {
 	for _, zone := range []string{"Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "Africa/Cairo", "UTC"} {
 		loc, err := time.LoadLocation(zone)

@@ -15,7 +15,7 @@ import (
 	"tachograph/launchd/launchdtest"
 )
 
-// mac is a Mac in a directory.
+// mac is a Mac below a temporary directory.
 type mac struct {
 	t    *testing.T
 	ctl  *launchdtest.Launchctl
@@ -23,7 +23,7 @@ type mac struct {
 	said []string
 }
 
-// program looks like one that Go has built.
+// program returns a file that looks like a program built by Go.
 func program(name, text string) []byte {
 	return []byte("\x7fELF " + text + " path\ttachograph/cmd/" + name + "\n")
 }
@@ -105,8 +105,8 @@ func TestInstallOnAFreshMac(t *testing.T) {
 	}
 }
 
-// TestInstallAgain goes over everything that an earlier installation may have
-// left, whole or half.
+// TestInstallAgain installs over everything that an earlier installation may have left,
+// whole or half.
 func TestInstallAgain(t *testing.T) {
 	const bootout = "bootout system/org.tachograph.recorder|"
 	for _, tc := range []struct {
@@ -207,14 +207,14 @@ func TestInstallFailuresAreSentences(t *testing.T) {
 
 const stranger = 12345
 
-// TestInstallCopiesOnlyWhatItMay puts beside the recorder, and above it, what a
-// stranger may have put there. The shadow file stands for whatever only root
-// may read: it must not end up where everybody can.
+// TestInstallCopiesOnlyWhatItMay puts beside the recorder, and in the directories above it,
+// what another user may have put there. The shadow file is an example of a file that only
+// root may read: install must not copy it to where everybody can read it.
 func TestInstallCopiesOnlyWhatItMay(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		spoil func(m *mac, replay string)
-		want  string // of the error; empty: there is none
+		want  string // of the error; empty: no error
 		said  string
 	}{
 		{name: "fine", spoil: func(*mac, string) {}},
@@ -274,8 +274,8 @@ func TestInstallCopiesOnlyWhatItMay(t *testing.T) {
 	}
 }
 
-// TestInstallFollowsNoLinks puts links where install writes and uninstall
-// removes, on the machine and below a root for packages.
+// TestInstallFollowsNoLinks puts links at paths that install writes and uninstall removes,
+// on the machine and below a root for packages.
 func TestInstallFollowsNoLinks(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -487,7 +487,7 @@ func TestSystemd(t *testing.T) {
 	}
 }
 
-// Manual pages stand where man looks for them, and go with the rest.
+// install puts manual pages where man looks for them, and uninstall removes them.
 func TestManualPages(t *testing.T) {
 	m := newMac(t)
 	m.in.Manuals = map[string]string{"recorder.1": "page\n", "tachograph.toml.5": "keys\n"}

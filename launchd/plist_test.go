@@ -41,7 +41,7 @@ func TestServiceFiles(t *testing.T) {
 	serve := Serve{Archives: LinuxLayout().Archives, Group: "daemon", SocketGroup: "operator", Mode: 0o660}
 	golden(t, "tachograph-serve.service", LinuxLayout().ServeSystemdUnit(serve))
 	golden(t, "tachograph-serve.socket", LinuxLayout().ServeSystemdSocket(serve))
-	// The number of this group is the same on all systems.
+	// This group has the same number on all systems.
 	serve.Archives, serve.SocketGroup = MacLayout().Archives, "daemon"
 	job, err := MacLayout().ServePlist(serve)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestServiceFiles(t *testing.T) {
 	golden(t, "tachograph-pmda.service", LinuxLayout().PMDASystemdUnit(agent))
 	agent = PMDA{Program: MacLayout().Recorder(), Domains: []uint32{500, 3, 78}, Group: "pcp", Options: []string{"--native"}}
 	golden(t, "pmda.plist", MacLayout().PMDAPlist(agent))
-	// What goes with each insert stands behind ?, and the password comes from a file.
+	// Settings of each insert follow the ?, and the password comes from a file.
 	push = Push{URL: "clickhouse+https://shard-1:8443/tachograph?async_insert=1&wait_for_async_insert=1", Archives: LinuxLayout().Archives, Group: "daemon",
 		State: "shard-1-8443-1.push", User: "push", PasswordFile: "/etc/tachograph/password", Options: []string{"--cluster=fleet", "--every=10m"}}
 	golden(t, "tachograph-push-clickhouse.service", LinuxLayout().PushSystemdUnit(push))
@@ -65,7 +65,7 @@ func TestServiceFiles(t *testing.T) {
 	golden(t, "push-clickhouse.plist", MacLayout().PushPlist(push))
 }
 
-// want is the plist as launchd shall understand it.
+// wantPlist is the plist as launchd should understand it.
 var wantPlist = map[string]any{
 	"Label":              "org.tachograph.recorder",
 	"ProgramArguments":   []any{"/Library/Tachograph/bin/recorder", "run", "--config", "/Library/Application Support/Tachograph/tachograph.toml", "--log-file", "/Library/Logs/Tachograph/recorder.log"},
@@ -81,8 +81,8 @@ var wantPlist = map[string]any{
 	"StandardErrorPath":  "/Library/Logs/Tachograph/recorder.log",
 }
 
-// TestPlistReadByXML reads the plist with the XML parser and a few lines that
-// know what a property list is.
+// TestPlistReadByXML reads the plist with the XML parser and a few lines that decode
+// property lists.
 func TestPlistReadByXML(t *testing.T) {
 	dec := xml.NewDecoder(bytes.NewReader(MacLayout().Plist()))
 	dec.Strict = true
@@ -95,7 +95,7 @@ func TestPlistReadByXML(t *testing.T) {
 	}
 }
 
-// TestPlistReadByPython reads it with Python's plistlib, where there is one.
+// TestPlistReadByPython reads the plist with Python's plistlib, if Python is installed.
 func TestPlistReadByPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -195,8 +195,8 @@ func TestUnitQuotes(t *testing.T) {
 	}
 }
 
-// TestUnitIsHeldTight asks systemd for its mark, where there is one that can
-// give it without running.
+// TestUnitIsHeldTight lets systemd-analyze rate the unit, if it is installed and can do so
+// without a running systemd.
 func TestUnitIsHeldTight(t *testing.T) {
 	unit := LinuxLayout().SystemdUnit()
 	for _, need := range []string{"ProcSubset=", "PrivateNetwork=yes", "PrivateUsers=yes", "ProtectHostname=yes", "ProtectHome=yes"} {

@@ -9,8 +9,8 @@ import (
 	"tachograph/launchd"
 )
 
-// TestTheAgentForPCPComesAndGoes: it runs when its file is there and was loaded, once,
-// and is forgotten alone.
+// TestTheAgentForPCPComesAndGoes: the service runs if its file was there and was loaded, it
+// is loaded once, and it can be removed without the recorder.
 func TestTheAgentForPCPComesAndGoes(t *testing.T) {
 	for _, manager := range []string{"launchd", "systemd"} {
 		t.Run(manager, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestTheAgentForPCPComesAndGoes(t *testing.T) {
 				}
 				running(true)
 			}
-			// An upgrade of all has it run the new program.
+			// An upgrade of all services makes the agent run the new program.
 			before := len(m.calls())
 			m.install(t)
 			if calls := strings.Join(m.calls()[before:], "|"); !strings.Contains(calls, "pmda") {

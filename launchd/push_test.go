@@ -13,10 +13,10 @@ import (
 	"tachograph/launchd"
 )
 
-// somePush is of a group that all systems have.
+// somePush names a group that all systems have.
 var somePush = launchd.Push{URL: "https://metrics.example/api/v1/write", Archives: "/var/lib/tachograph", Group: "daemon", State: "x.push", TokenFile: "/etc/token"}
 
-// pushed are the files of the push and the calls that take it up, by manager.
+// pushed lists, by service manager, the files of the push and the calls that start it.
 var pushed = map[string]struct {
 	files, up, down []string
 }{
@@ -32,9 +32,9 @@ var pushed = map[string]struct {
 	},
 }
 
-// TestPushIsInstalledAndGoes goes through the life of the push: it is not there unless
-// asked for, runs, survives an upgrade of all, goes alone and with the recorder, and
-// how far it had come goes only with the archives.
+// TestPushIsInstalledAndGoes: the push is not installed unless requested, runs, survives an
+// upgrade of all services, and is removed alone or with the recorder. Its progress is
+// removed only with the archives.
 func TestPushIsInstalledAndGoes(t *testing.T) {
 	for manager, want := range pushed {
 		t.Run(manager, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestPushIsInstalledAndGoes(t *testing.T) {
 			}
 			state(true)
 
-			m.in.Push = nil // an upgrade by who does not think of it
+			m.in.Push = nil // an upgrade that does not mention it
 			before = len(m.calls())
 			m.install(t)
 			called(before, want.up)
@@ -89,7 +89,7 @@ func TestPushIsInstalledAndGoes(t *testing.T) {
 			if there() != 0 {
 				t.Error("it is left")
 			}
-			m.install(t) // there is nothing to take away
+			m.install(t) // there is nothing to remove
 
 			m.in.Push, m.in.Unpush = &somePush, false
 			m.install(t)
@@ -146,7 +146,7 @@ func TestPushIsShown(t *testing.T) {
 	}
 }
 
-// TestPushPlistReadByPython reads the plist with Python's plistlib, where there is one.
+// TestPushPlistReadByPython reads the plist with Python's plistlib, if Python is installed.
 func TestPushPlistReadByPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -175,8 +175,8 @@ func TestPushPlistReadByPython(t *testing.T) {
 	}
 }
 
-// TestPushUnitIsHeldTight asks systemd whether it understands the unit, and for its
-// mark.
+// TestPushUnitIsHeldTight checks that systemd understands the unit, and how systemd-analyze
+// rates it.
 func TestPushUnitIsHeldTight(t *testing.T) {
 	l := launchd.LinuxLayout()
 	unit := filepath.Join(t.TempDir(), launchd.PushUnit)
@@ -186,7 +186,7 @@ func TestPushUnitIsHeldTight(t *testing.T) {
 	if err != nil {
 		t.Skip("no systemd-analyze here")
 	}
-	text := strings.Replace(string(l.PushSystemdUnit(push)), l.Replay(), "/bin/true", 1) // which is there
+	text := strings.Replace(string(l.PushSystemdUnit(push)), l.Replay(), "/bin/true", 1) // a program that exists
 	if err := os.WriteFile(unit, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,10 @@ import (
 	"tachograph/launchd/launchdtest"
 )
 
-// someServe is of a group that all systems have, by the same number.
+// someServe names a group that all systems have, with the same number.
 var someServe = launchd.Serve{Archives: "/var/lib/tachograph", Group: "daemon", SocketGroup: "daemon", Mode: 0o660}
 
-// served are the files of the server and the calls that take it up, by manager.
+// served lists, by service manager, the files of the server and the calls that start it.
 var served = map[string]struct {
 	files, up, down []string
 }{
@@ -32,8 +32,8 @@ var served = map[string]struct {
 	},
 }
 
-// machine is an installer for a machine in a directory, and what its manager was
-// told.
+// machine is an installer for a machine in a directory, with the commands that the service
+// manager received.
 type machine struct {
 	in      *launchd.Installer
 	calls   func() []string
@@ -57,7 +57,7 @@ func (m *machine) install(t *testing.T) {
 	}
 }
 
-// there says which of the server's files there are.
+// there returns which of the server's files exist.
 func (m *machine) there() (paths []string) {
 	for _, path := range m.in.Manager.Job(m.in.Layout, launchd.Server).Paths() {
 		if _, err := os.Lstat(filepath.Join(m.in.Root, path)); err == nil {
@@ -67,9 +67,9 @@ func (m *machine) there() (paths []string) {
 	return paths
 }
 
-// TestServerIsInstalledAndGoes goes through the life of the server: it is not there
-// unless asked for, waits for somebody to connect, survives an upgrade of all, goes
-// alone and with the recorder, and leaves nothing.
+// TestServerIsInstalledAndGoes: the server is not installed unless requested, waits until
+// somebody connects, survives an upgrade of all services, is removed alone or with the
+// recorder, and leaves nothing.
 func TestServerIsInstalledAndGoes(t *testing.T) {
 	for manager, want := range served {
 		t.Run(manager, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestServerIsInstalledAndGoes(t *testing.T) {
 			m.connect()
 			state(true, true)
 
-			m.in.Serve = nil // an upgrade by who does not think of it
+			m.in.Serve = nil // an upgrade that does not mention it
 			before = len(m.calls())
 			m.install(t)
 			called(before, want.up)
@@ -122,7 +122,7 @@ func TestServerIsInstalledAndGoes(t *testing.T) {
 			if got := m.there(); len(got) > 0 {
 				t.Errorf("left: %v", got)
 			}
-			m.install(t) // there is nothing to take away
+			m.install(t) // there is nothing to remove
 
 			m.in.Serve, m.in.Unserve = &someServe, false
 			m.install(t)
@@ -182,7 +182,7 @@ func TestServerIsShown(t *testing.T) {
 	}
 }
 
-// TestServerLogIsItsGroups: launchd opens the log as the user whom it starts.
+// TestServerLogIsItsGroups: launchd opens the log as the user of the server.
 func TestServerLogIsItsGroups(t *testing.T) {
 	m := newMachine(t, "launchd")
 	m.in.Serve = &someServe
@@ -193,13 +193,13 @@ func TestServerLogIsItsGroups(t *testing.T) {
 	}
 }
 
-// TestServerUnitsAreHeldTight asks systemd whether it understands the units, and for
-// its mark.
+// TestServerUnitsAreHeldTight checks that systemd understands the units, and how
+// systemd-analyze rates them.
 func TestServerUnitsAreHeldTight(t *testing.T) {
 	l, dir := launchd.LinuxLayout(), t.TempDir()
 	unit, socket := filepath.Join(dir, launchd.ServeUnit), filepath.Join(dir, launchd.ServeSocket)
 	text := l.ServeSystemdUnit(someServe)
-	// Whoever connects would be nobody.
+	// The server would see every client as the user nobody.
 	if strings.Contains(string(text), "PrivateUsers=yes") {
 		t.Error("the server cannot tell who connects")
 	}
@@ -207,7 +207,7 @@ func TestServerUnitsAreHeldTight(t *testing.T) {
 	if err != nil {
 		t.Skip("no systemd-analyze here")
 	}
-	text = []byte(strings.Replace(string(text), l.Replay(), "/bin/true", 1)) // which is there
+	text = []byte(strings.Replace(string(text), l.Replay(), "/bin/true", 1)) // a program that exists
 	for path, text := range map[string][]byte{unit: text, socket: l.ServeSystemdSocket(someServe)} {
 		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Fatal(err)

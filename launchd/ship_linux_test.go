@@ -23,15 +23,15 @@ const (
 	secretKey    = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 )
 
-// bucket speaks as much of S3 as it takes to keep an object, and believes nothing
-// that is not signed.
+// bucket implements as much of S3 as is needed to store an object. It refuses requests that
+// are not signed.
 type bucket struct {
 	mu      sync.Mutex
 	objects map[string][]byte
 	sums    map[string]string
 	puts    int
-	refuse  int // so many puts are answered 503
-	cut     int // so many end in the middle
+	refuse  int // number of puts to answer with 503
+	cut     int // number of puts to break off in the middle
 	wrong   []string
 }
 
@@ -124,7 +124,7 @@ func signed(r *http.Request) error {
 	return nil
 }
 
-// shipping is what a test of the script has.
+// shipping is what a test of the script needs.
 type shipping struct {
 	*bucket
 	t        *testing.T
@@ -164,7 +164,7 @@ func (s *shipping) write(path, text string, mode os.FileMode) {
 
 func (s *shipping) conf() string { return filepath.Join(s.dir, "s3.conf") }
 
-// settings writes the settings; what is in more is instead of the usual line.
+// settings writes the settings. Settings in more replace the usual lines.
 func (s *shipping) settings(mode os.FileMode, more string) {
 	s.t.Helper()
 	lines := []string{"# where to", "url = " + s.url + "/bucket/tachograph/", "region = " + bucketRegion, "access_key=" + accessKey, "secret_key = " + secretKey}
@@ -175,7 +175,7 @@ func (s *shipping) settings(mode os.FileMode, more string) {
 	s.write(s.conf(), strings.Join(lines, "\n"), mode)
 }
 
-// ship runs the script with the environment that the recorder gives.
+// ship runs the script with the environment that the recorder gives it.
 func (s *shipping) ship(archive string) (said string, err error) {
 	cmd := exec.Command("/bin/sh", "packaging/ship/to-s3.sh", s.conf(), archive)
 	cmd.Env = []string{"PATH=" + s.dir + ":/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C", "HOME=" + s.dir, "TACHOGRAPH_ARCHIVE=" + archive}
@@ -185,17 +185,18 @@ func (s *shipping) ship(archive string) (said string, err error) {
 	return string(out), err
 }
 
-// settle has what the bucket does come after what was done with it here, and the other way
-// round: the shell that goes between them is nothing that the race detector sees.
+// settle orders what the bucket does after what the test did with it, and the other way
+// round: the race detector does not see that the shell runs between the two.
 func (b *bucket) settle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 }
 
-// An archive arrives whole under its name, once.
+// An archive arrives whole, under its name, and once.
 func TestShipToS3(t *testing.T) {
 	s := newShipping(t)
-	// What everybody on the machine can see of curl.
+	// real is curl. A script in its place records the arguments, which everybody on the
+	// machine can see.
 	real, _ := exec.LookPath("curl")
 	s.write(filepath.Join(s.dir, "curl"), "#!/bin/sh\necho \"$@\" >>'"+s.dir+"/seen'\nexec "+real+" \"$@\"\n", 0o755)
 	said, err := s.ship(s.archive)
@@ -209,7 +210,7 @@ func TestShipToS3(t *testing.T) {
 	if said, err := s.ship(s.archive); err != nil || s.puts != 1 || !strings.Contains(said, "there already") {
 		t.Errorf("once more: %v: %s, sent %d times", err, said, s.puts)
 	}
-	// Something else below that name is replaced.
+	// Another object under that name is replaced.
 	s.objects[key] = s.content[:1000]
 	if _, err := s.ship(s.archive); err != nil || string(s.objects[key]) != string(s.content) {
 		t.Errorf("a part of an archive stays: %v", err)
@@ -220,7 +221,7 @@ func TestShipToS3(t *testing.T) {
 	}
 }
 
-// What goes wrong is said, and another run puts it right.
+// Errors are reported, and the next run repairs them.
 func TestShipToS3Again(t *testing.T) {
 	s := newShipping(t)
 	s.cut = 100 // more often than curl tries
@@ -238,7 +239,7 @@ func TestShipToS3Again(t *testing.T) {
 	}
 }
 
-// What is not safe is refused, with a sentence.
+// Unsafe settings are refused with a sentence.
 func TestShipToS3Refuses(t *testing.T) {
 	s := newShipping(t)
 	refused := func(what, archive, want string) {

@@ -14,8 +14,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// content is what a test database holds: a key is the bucket path and the key
-// with a zero byte after each part.
+// content is what a test database holds. A key is the path of buckets and the key, with a
+// zero byte after each part.
 type content map[string]string
 
 // makeDB writes a database with random buckets, keys, values and deletions in
@@ -242,8 +242,8 @@ func TestCursorSeeksLikeBbolt(t *testing.T) {
 	}
 }
 
-// TestBesideWriter reads while bbolt writes: whatever Changed vouches for must
-// be one transaction's content.
+// TestBesideWriter reads while bbolt writes. If Changed reports no change, what was read
+// must be the content of one transaction.
 func TestBesideWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: 4096, NoSync: true})
@@ -336,7 +336,7 @@ func BenchmarkOpenGet(b *testing.B) {
 	}
 }
 
-// smallDB is a database of a few pages, small enough to be mutated well.
+// smallDB returns a database of a few pages, small enough for mutations to hit every part.
 func smallDB(tb testing.TB, keys int) []byte {
 	path := filepath.Join(tb.TempDir(), "small.db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: 1024, NoSync: true})
@@ -381,8 +381,8 @@ func smallDB(tb testing.TB, keys int) []byte {
 	return data[:s.meta.Bytes()]
 }
 
-// sealMeta makes the meta page at off valid again, so that mutations get past
-// its checksum.
+// sealMeta corrects the checksum of the meta page at off, so that a mutated page is
+// accepted.
 func sealMeta(data []byte, off int) {
 	if len(data) < off+pageHeaderSize+metaSize {
 		return

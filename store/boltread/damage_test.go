@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestEitherMeta checks that a file with one broken meta page opens at the
-// transaction of the other, and says so.
+// TestEitherMeta checks that a file with one broken meta page opens at the transaction of
+// the other one, and reports the damage.
 func TestEitherMeta(t *testing.T) {
 	path, _ := makeDB(t, 4, 4096, 10)
 	data, err := os.ReadFile(path)
@@ -46,9 +46,8 @@ func TestEitherMeta(t *testing.T) {
 	}
 }
 
-// TestFlippedBits flips single bits everywhere but in what leads from bucket to
-// bucket. At most the one element whose
-// key or value was hit may come back different without a report.
+// TestFlippedBits flips single bits everywhere except in the bytes that lead from bucket to
+// bucket. At most the one element whose key or value was hit may differ without a report.
 func TestFlippedBits(t *testing.T) {
 	path, want := makeDB(t, 7, 1024, 14)
 	data, err := os.ReadFile(path)
@@ -74,7 +73,7 @@ func TestFlippedBits(t *testing.T) {
 	for range n {
 		at, bit := rnd.Intn(len(data)), byte(1)<<rnd.Intn(8)
 		if heads[int64(at)] {
-			continue // it may lead to another bucket's page, which nothing tells
+			continue // it may lead to another bucket's page, which cannot be noticed
 		}
 		data[at] ^= bit
 		s, err := Open(bytesSource(data))
@@ -100,8 +99,8 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// TestFlippedHeaders flips every bit of every page header, one at a time. The
-// elements behind it are undamaged and must all be found.
+// TestFlippedHeaders flips every bit of every page header, one at a time. The elements
+// behind the header are undamaged, and all must be found.
 func TestFlippedHeaders(t *testing.T) {
 	path, want := makeDB(t, 9, 1024, 3)
 	data, err := os.ReadFile(path)
@@ -143,8 +142,8 @@ func TestFlippedHeaders(t *testing.T) {
 	}
 }
 
-// bucketHeads are the offsets in the file of the bytes that lead from one
-// bucket to another.
+// bucketHeads returns the offsets in the file of the bytes that lead from one bucket to
+// another.
 func bucketHeads(t *testing.T, b *Bucket) map[int64]bool {
 	t.Helper()
 	heads := make(map[int64]bool)

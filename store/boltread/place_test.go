@@ -10,9 +10,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// An element that says a wrong place for itself reads all the same, and is
-// damage: bbolt would take what stands there for a bucket, and fail in a
-// goroutine of its own.
+// An element with a wrong offset of its own is readable but damaged: bbolt would read a
+// bucket at that offset, and panic in a goroutine of its own.
 func TestWrongPlaceIsDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: 4096, NoFreelistSync: true})
@@ -46,7 +45,7 @@ func TestWrongPlaceIsDamage(t *testing.T) {
 	if d := s.Check(nil); len(d) > 0 {
 		t.Fatalf("it is sound: %v", d)
 	}
-	// The element of beta, the second in the page of the root.
+	// The element of beta, which is the second on the root page.
 	row := b[int(s.Root().root)*4096+pageHeaderSize+elemSize:]
 	binary.LittleEndian.PutUint32(row[4:], binary.LittleEndian.Uint32(row[4:])^4)
 	if s, err = Open(bytesSource(b)); err != nil {

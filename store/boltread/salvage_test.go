@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// salvaged collects what Salvage finds, the first of each key.
+// salvaged collects what Salvage finds; of each key it keeps the first value.
 func salvaged(t *testing.T, data []byte) (content, map[string]bool, []*Damage) {
 	t.Helper()
 	got, values := content{}, map[string]bool{}
@@ -50,8 +50,8 @@ func TestSalvageOfSoundFile(t *testing.T) {
 	}
 }
 
-// TestSalvageWithoutRoots destroys both meta pages: every key must be found in
-// its page all the same.
+// TestSalvageWithoutRoots destroys both meta pages. Every key must still be found in its
+// page.
 func TestSalvageWithoutRoots(t *testing.T) {
 	path, want := makeDB(t, 3, 4096, 30)
 	data, err := os.ReadFile(path)
@@ -71,8 +71,8 @@ func TestSalvageWithoutRoots(t *testing.T) {
 	}
 }
 
-// TestSalvageOfWipedPages wipes one page at a time: what lay elsewhere must be
-// found, whatever led to it.
+// TestSalvageOfWipedPages wipes one page at a time. Everything on other pages must be found,
+// whichever page led to it.
 func TestSalvageOfWipedPages(t *testing.T) {
 	path, want := makeDB(t, 5, 1024, 25)
 	data, err := os.ReadFile(path)
@@ -83,7 +83,7 @@ func TestSalvageOfWipedPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// in[k] is the page range that holds key k.
+	// in[k] is the range of pages that holds key k.
 	type span struct{ from, to uint64 }
 	in := map[string]span{}
 	var walk func(path string, b *Bucket)
@@ -130,8 +130,8 @@ func TestSalvageOfWipedPages(t *testing.T) {
 	}
 }
 
-// TestSalvageOfDoubledKeys writes a key over the one before it, a page at a
-// time. A tree has no place for both, but both values are there to be found.
+// TestSalvageOfDoubledKeys copies a key over the one before it, one page at a time. A tree
+// cannot hold a key twice, but both values must be found.
 func TestSalvageOfDoubledKeys(t *testing.T) {
 	path, want := makeDB(t, 5, 1024, 25)
 	data, err := os.ReadFile(path)
@@ -169,7 +169,7 @@ func TestSalvageOfDoubledKeys(t *testing.T) {
 	}
 }
 
-// TestSalvageOfEndlessNesting points every bucket of a file at the root: each
+// TestSalvageOfEndlessNesting lets every bucket of a file point at the root, so that each
 // contains all of them again.
 func TestSalvageOfEndlessNesting(t *testing.T) {
 	path, _ := makeDB(t, 6, 1024, 30)

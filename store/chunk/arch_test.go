@@ -15,8 +15,8 @@ import (
 
 var updateBytes = flag.Bool("update-bytes", false, "write down anew what the same ticks come to")
 
-// sameTicks are ticks made of whole numbers only, so that every processor makes
-// the same ones: counters that go together, levels and fractions.
+// sameTicks returns ticks made of whole numbers only, which are the same on every processor:
+// counters that move together, levels and fractions.
 func sameTicks(seed uint64) []*metric.Tick {
 	rnd := rand.New(rand.NewPCG(seed, 13))
 	g := &metric.Group{Name: "g"}
@@ -58,8 +58,8 @@ func sameTicks(seed uint64) []*metric.Tick {
 	return ticks
 }
 
-// The same ticks make the same bytes, and the same sums of any part of them, on
-// every processor. What they come to was written down on amd64.
+// The same ticks give the same bytes, and the same sums over any part of them, on every
+// processor. The expected results were computed on amd64.
 func TestSameBytesEverywhere(t *testing.T) {
 	var out strings.Builder
 	for seed := range uint64(8) {

@@ -10,7 +10,7 @@ import (
 	"tachograph/store/storetest"
 )
 
-// recording holds the first ticks of a dataset, which benchmarks play.
+// recording returns the first ticks of a dataset, for benchmarks to append.
 func recording(b *testing.B, ticks int) (system, proc []*metric.Tick) {
 	path, err := storetest.Find()
 	if err != nil {
@@ -55,7 +55,7 @@ func eachClass(b *testing.B, fn func(b *testing.B, ticks []*metric.Tick)) {
 	b.Run("process", func(b *testing.B) { fn(b, proc) })
 }
 
-// BenchmarkAppend takes ticks into memory: five minutes, then Reset.
+// BenchmarkAppend appends five minutes of ticks in memory, then calls Reset.
 func BenchmarkAppend(b *testing.B) {
 	eachClass(b, func(b *testing.B, ticks []*metric.Tick) {
 		b.ReportAllocs()
@@ -77,7 +77,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// BenchmarkSteady appends a tick in which nothing is new again and again.
+// BenchmarkSteady appends a tick without changes again and again.
 func BenchmarkSteady(b *testing.B) {
 	eachClass(b, func(b *testing.B, ticks []*metric.Tick) {
 		b.ReportAllocs()

@@ -9,7 +9,7 @@ import (
 	"tachograph/store/storetest"
 )
 
-// numbers is a catalogue for tests.
+// numbers gives metrics their numbers, as a catalogue does.
 type numbers struct {
 	byDesc map[*metric.Desc]uint32
 	descs  []*metric.Desc
@@ -90,8 +90,8 @@ func open(t *testing.T, s *Sealed) *Chunk {
 	return c
 }
 
-// TestRandomTicks seals random ticks, in one chunk and in several that are
-// then merged, and compares every cell.
+// TestRandomTicks seals random ticks, in one chunk and in several that are then merged, and
+// compares every cell.
 func TestRandomTicks(t *testing.T) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// An archive may hold chunks of several versions: each is decoded by the codec
-// that its first byte names, and one that nobody knows is refused.
+// An archive may hold chunks of several versions. The first byte selects the codec, and an
+// unknown version is refused.
 func TestVersionsAreDispatched(t *testing.T) {
 	at := metric.Stamp{Wall: 1e18, Cont: 5, Awake: 5}
 	group := &metric.Group{Name: "mem", Metrics: []*metric.Desc{{Name: "mem.free", Type: metric.U64}}}
@@ -64,7 +64,7 @@ func TestVersionsAreDispatched(t *testing.T) {
 	}
 }
 
-// withVersion is a chunk that says to be of that version.
+// withVersion returns a chunk that claims a version.
 func withVersion(chunk []byte, version byte) []byte {
 	b := bytes.Clone(chunk)
 	b[0] = version
@@ -74,8 +74,8 @@ func withVersion(chunk []byte, version byte) []byte {
 	return b
 }
 
-// A series has no more behind it than its version allows: whoever knows the
-// format could otherwise have them refer to each other without end.
+// A chain of references is no longer than the version allows. Otherwise somebody who knows
+// the format could chain series without end.
 func TestReferencesEnd(t *testing.T) {
 	b := NewBuilder(metric.Fast)
 	for _, tick := range chained() {
@@ -103,11 +103,11 @@ func TestReferencesEnd(t *testing.T) {
 	}
 }
 
-// chained are ticks of counters each of which counts what the one before does
-// twice, and something more, the later ones more of it.
+// chained returns ticks of counters. Each counts what the one before counts, twice, and
+// something more; later ones count more of that.
 func chained() []*metric.Tick {
 	rnd := rand.New(rand.NewPCG(3, 5))
-	g := &metric.Group{Name: "g", Indom: "disk"} // those without instances hardly refer to each other
+	g := &metric.Group{Name: "g", Indom: "disk"} // series without instances hardly refer to each other
 	disk := &metric.Instance{ID: 1, Key: "sda"}
 	for i := range maxReferences + 3 {
 		g.Metrics = append(g.Metrics, &metric.Desc{Name: fmt.Sprint("counter", i), Type: metric.U64, Sem: metric.Counter, Indom: "disk"})

@@ -9,8 +9,8 @@ import (
 	"tachograph/store/storetest"
 )
 
-// TestCut holds what is cut out of a chunk, or of two that follow each other, against the
-// ticks of these: with how things stood at its beginning and without.
+// TestCut compares what is cut out of a chunk, or of two consecutive ones, with their ticks:
+// with the last values before the cut, and without.
 func TestCut(t *testing.T) {
 	for seed := range uint64(80) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestCut(t *testing.T) {
 				}
 				want[0] = tickText(stood)
 			}
-			var moved numbers // the numbers that metrics have there
+			var moved numbers // the numbers of the metrics in the cut
 			s, err := Cut(parts, n.desc, func(d *metric.Desc) uint32 { return moved.number(d) })
 			if err != nil {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// met reports whether a cell of text holds a string of c.
+// met reports whether a string cell of c holds word.
 func met(t *testing.T, c *Chunk, word uint64) (found bool) {
 	t.Helper()
 	for _, g := range c.Groups {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDuring has those told that were there in some blocks, all of them and no others,
-// as they are told where all are, and the names of the others left alone.
+// During returns exactly the instances that were there in some of the blocks, with the same
+// content as Instances returns.
 func TestDuring(t *testing.T) {
 	for seed := range uint64(24) {
 		rnd := rand.New(rand.NewPCG(seed, 13))
@@ -41,8 +41,8 @@ func TestDuring(t *testing.T) {
 	}
 }
 
-// Names of those that came later are not decoded, and nothing that was learned for them
-// is kept.
+// The names of instances that came later are not decoded, and nothing that was learned for
+// them is kept.
 func TestDuringDecodesFew(t *testing.T) {
 	const blocks, each = 100, 30
 	var insts []Instance
@@ -63,7 +63,7 @@ func TestDuringDecodesFew(t *testing.T) {
 			models++
 		}
 	}
-	if bodied > len(insts)/3 { // those that others learn from are, too
+	if bodied > len(insts)/3 { // includes those from which others learn
 		t.Errorf("%d of %d names were decoded for %d instances", bodied, len(insts), 5*each)
 	}
 	if models > 0 {

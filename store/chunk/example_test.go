@@ -9,8 +9,7 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Ticks go into a Builder, which is sealed into a chunk; of the chunk one
-// column is read back.
+// A Builder takes ticks and is sealed into a chunk. One column of the chunk is read back.
 func Example() {
 	reads := &metric.Desc{Name: "disk.reads", Type: metric.U64, Sem: metric.Counter, Indom: "disk"}
 	group := &metric.Group{Name: "disk", Indom: "disk", Metrics: []*metric.Desc{reads}}

@@ -43,8 +43,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// unchecked opens data whatever its checksums say: it makes them right, so
-// that what lies behind them is reached.
+// unchecked opens data whatever its checksums are: it corrects them, so that the code behind
+// the checks is reached.
 func unchecked(data []byte) *Chunk {
 	if len(data) < 2 {
 		return nil
@@ -112,7 +112,7 @@ func FuzzDecode(f *testing.F) {
 // FuzzEvents decodes hostile batches of events.
 func FuzzEvents(f *testing.F) {
 	f.Add(MarshalEvents([]metric.Event{{Kind: metric.EventGap, Text: "t", At: metric.Stamp{Wall: 5, Cont: -1}, Labels: []metric.Label{{Name: "a", Value: "b"}}}, {}}))
-	// An event at another time than the head says.
+	// An event at another time than the head of the batch allows.
 	f.Add([]byte("\x00\x00\x01\x02\x03g\x00\x00\x00\x00\x05\r\xc0\x1e\x97\u2439Q\x03gap!t\x00\x01a\x01b\n\v\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xc6\xf3\xce\xce\xce\x01\xce\xce\xce\xce\f\x00\x00\x01\x03\x04\x00\xffPE"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		events, err := ParseEvents(in)
@@ -190,8 +190,8 @@ func FuzzSeries(f *testing.F) {
 	})
 }
 
-// FuzzSketches decodes hostile sketches: what comes out of them is in order, and
-// no more than the limits allow.
+// FuzzSketches decodes hostile sketches. What comes out must be in order and within the
+// limits.
 func FuzzSketches(f *testing.F) {
 	sealed, _ := seeds(f)
 	for _, s := range sealed {

@@ -9,7 +9,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// allocated is how much memory fn takes.
+// allocated returns how much memory fn allocates.
 func allocated(fn func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -18,7 +18,7 @@ func allocated(fn func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Few bytes that claim to be very much are refused, and take no memory.
+// Few bytes that claim to be very much must be refused, and must take no memory.
 func TestBombs(t *testing.T) {
 	const most = 64 << 20
 	head := func(count uint64) []byte {
@@ -65,7 +65,7 @@ func TestBombs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var err error
-			// Packing takes memory as well; it is not what is asked about.
+			// Packing also takes memory, but that is not measured here.
 			zstdWriter()
 			if n := allocated(func() { err = c.fn() }); n > 3*most {
 				t.Errorf("it takes %d MB", n>>20)
@@ -77,7 +77,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// What a recorder writes is far from any limit.
+// A recorder's chunks are far below every limit.
 func TestManyEventsComeBack(t *testing.T) {
 	var events []metric.Event
 	for i := range 4096 {

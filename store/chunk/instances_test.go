@@ -11,9 +11,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// someInstances are n instances with all that befalls names: some were there
-// from the first block, numbers are used again, some are called otherwise
-// later or not at all, go and come back, have names of figures and of any bytes.
+// someInstances returns n instances whose names vary in every way: some instances are there
+// from the first block, numbers are used again, names change later or never, instances leave
+// and come back, and names consist of digits or of arbitrary bytes.
 func someInstances(rnd *rand.Rand, n, blocks int) []Instance {
 	words := []string{"sh", "node", "kworker/3:1", "a1b22", "\x01odd", "zero\x00", "", "9", strings.Repeat("7", 40), "1 2 3 4 5 6 7 8 9 10 11 12 13 14"}
 	var out []Instance
@@ -66,7 +66,7 @@ func someInstances(rnd *rand.Rand, n, blocks int) []Instance {
 	return out
 }
 
-// groupOf is a group with these instances, opened.
+// groupOf returns an open group with these instances.
 func groupOf(insts []Instance, blocks int) *Group {
 	arranged := make([]Instance, len(insts))
 	for i, n := range arrangement(insts) {
@@ -94,9 +94,9 @@ func openedGroup(index, names, lives []byte, n, blocks int) *Group {
 	return g
 }
 
-// TestInstancesComeBack has instances coded and read in every way: all at once,
-// one by one in any order, by key, and by what is sought, which must not miss any
-// that decoding everything finds.
+// TestInstancesComeBack encodes instances and reads them in every way: all at once, one by
+// one in any order, by key, and by a search, which must not miss any that a full decode
+// finds.
 func TestInstancesComeBack(t *testing.T) {
 	for seed := range uint64(16) {
 		rnd := rand.New(rand.NewPCG(seed, 12))

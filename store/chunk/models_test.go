@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// To decode all instances takes the models of a few segments at a time, not those
-// of all, and none are kept: a recorder that merges what it wrote would hold
-// megabytes of them.
+// Decoding all instances takes the models of a few segments at a time, not of all, and keeps
+// none. Otherwise a recorder that merges its own chunks would hold megabytes of them.
 func TestAllInstancesTakeFewModels(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // nothing in the pool is dropped
 	before := spareNumbers.New
@@ -23,7 +22,7 @@ func TestAllInstancesTakeFewModels(t *testing.T) {
 	}
 	insts := someInstances(rand.New(rand.NewPCG(1, 1)), 4000, 60)
 	parts := []*Group{groupOf(insts, 60), groupOf(insts, 60), groupOf(insts, 60)}
-	for models == 0 { // what other tests have given back
+	for models == 0 { // models that other tests returned
 		spareNumbers.Get()
 	}
 	models = 0

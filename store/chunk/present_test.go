@@ -12,9 +12,9 @@ import (
 	"tachograph/store/storetest"
 )
 
-// TestPresent reads what a builder holds in its place, and holds it against the
-// same encoded and decoded: all of it, times and keys as well, and again when the
-// builder has gone on.
+// TestPresent reads what a builder holds in place, and compares it with the same content
+// encoded and decoded, including times and keys. It does so again after the builder has
+// taken more.
 func TestPresent(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -94,8 +94,8 @@ func sameGroup(t *testing.T, g, of *Group) {
 	}
 }
 
-// TestSomeRows asks a chunk that was just opened for a few rows, in any order, and
-// compares series, instances and summaries with those of all.
+// TestSomeRows reads a few rows of a chunk that was just opened, in any order, and compares
+// series, instances and summaries with those of a chunk that was read whole.
 func TestSomeRows(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestSomeRows(t *testing.T) {
 	}
 }
 
-// stretches are those of some rows of a column up to the block to, of series that
+// stretches returns the stretches of some rows of a column up to the block to. Their series
 // were decoded up to the block until.
 func stretches(t *testing.T, g *Group, col int, rows []int, until, to uint32) (list [][5]uint64) {
 	t.Helper()
@@ -217,7 +217,7 @@ func someRows(t *testing.T, rnd *rand.Rand, g *Group, fresh func() *Group, n *nu
 	}
 }
 
-// readBeside reads c and its twin at the same time, as two who ask at once do.
+// readBeside reads c and its twin at the same time, as two concurrent queries do.
 func readBeside(t *testing.T, c *Chunk, want storetest.Ledger, n *numbers) {
 	t.Helper()
 	var group sync.WaitGroup

@@ -10,8 +10,8 @@ import (
 	"tachograph/store/storetest"
 )
 
-// eachDamaged calls fn for 30 copies of each of 40 chunks, in which the bits that wrong returns
-// have been turned in one byte.
+// eachDamaged calls fn for 30 copies of each of 40 chunks. In each copy it flips, in one
+// byte, the bits that wrong returns.
 func eachDamaged(t *testing.T, wrong func(w *storetest.World) byte, fn func(seed uint64, at int, data []byte, want storetest.Ledger, n *numbers)) {
 	t.Helper()
 	for seed := range uint64(40) {
@@ -39,13 +39,13 @@ func eachDamaged(t *testing.T, wrong func(w *storetest.World) byte, fn func(seed
 	}
 }
 
-// TestFlippedBit turns one bit of a chunk. Nothing is lost by it, and Verify tells of it.
+// TestFlippedBit flips one bit of a chunk. Nothing must be lost, and Verify must report it.
 func TestFlippedBit(t *testing.T) {
 	oneBit := func(w *storetest.World) byte { return 1 << w.R.IntN(8) }
 	eachDamaged(t, oneBit, func(seed uint64, at int, data []byte, want storetest.Ledger, n *numbers) {
 		c, err := Open(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
-			// Where its version and the length of its directory stand, nothing tells where
+			// If the version or the length of the directory is damaged, nothing says where
 			// the checksum is.
 			if at > 3 {
 				t.Errorf("seed %d: byte %d of %d: %v", seed, at, len(data), err)
@@ -61,8 +61,8 @@ func TestFlippedBit(t *testing.T) {
 	})
 }
 
-// TestRescue damages chunks. What Rescue keeps must be sound, hold every
-// cell either as it was or as lost to damage, and keep most of it.
+// TestRescue damages chunks. What Rescue keeps must be sound, must hold every cell either as
+// it was or as lost to damage, and must keep most of them.
 func TestRescue(t *testing.T) {
 	kept, lost, hopeless := 0, 0, 0
 	twoBits := func(w *storetest.World) byte { return 3 << w.R.IntN(7) }

@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Every number lies between the bounds of its bucket, the middle of which is as
-// near as it is said to be; and buckets are in the order of numbers.
+// Every number lies within its bucket, the middle of the bucket is as near to it as
+// promised, and buckets are in the order of the numbers.
 func TestBuckets(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	numbers := []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 63, 64, 65, 1e300, -1e300, math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 53}
@@ -37,8 +37,8 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// levels are ticks of metrics whose values are spread in many ways: the sixth is
-// the first in other units.
+// levels returns ticks of metrics whose values are spread in many ways. The sixth metric is
+// the first one in other units.
 func levels(seed uint64) []*metric.Tick {
 	rnd := rand.New(rand.NewPCG(seed, 5))
 	g := &metric.Group{Name: "levels", Metrics: []*metric.Desc{
@@ -71,8 +71,9 @@ func oneTick(g *metric.Group, i int, bits []uint64) *metric.Tick {
 	return &metric.Tick{Class: metric.Fast, At: b.At, Blocks: []*metric.Block{b}}
 }
 
-// The sketches of a chunk count its values, merged or not; a counter and what is
-// not finite have none, and Verify notices one that says otherwise.
+// The sketches of a chunk count its values, merged or not. A counter has none, nor has a
+// series with values that are not finite. Verify finds a sketch that disagrees with the
+// values.
 func TestSketches(t *testing.T) {
 	var n numbers
 	var parts []*Chunk
@@ -134,8 +135,8 @@ func openSealed(t *testing.T, s *Sealed) *Chunk {
 	return c
 }
 
-// sketchesOf are the sketches of the first group, by metric, after comparing them
-// with the values.
+// sketchesOf compares the sketches of the first group with the values, and returns them by
+// metric.
 func sketchesOf(t *testing.T, c *Chunk, n *numbers) map[string]Sketch {
 	t.Helper()
 	out := make(map[string]Sketch)

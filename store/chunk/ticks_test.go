@@ -12,7 +12,7 @@ import (
 	"tachograph/store/storetest"
 )
 
-// tickText is a tick in the plainest form: its rows in the order of their keys.
+// tickText prints a tick in the plainest form, with its rows in the order of their keys.
 func tickText(t *metric.Tick) string {
 	var out []string
 	for _, b := range t.Blocks {
@@ -39,7 +39,7 @@ func tickText(t *metric.Tick) string {
 	return fmt.Sprint(t.Class, t.At, out)
 }
 
-// remade is the ticks of c from one on.
+// remade returns the ticks of c from first on.
 func remade(t *testing.T, c *Chunk, first int, n *numbers) (got []string) {
 	t.Helper()
 	ticks, err := c.Ticks(first, Makings{Desc: n.desc})
@@ -67,7 +67,7 @@ func remade(t *testing.T, c *Chunk, first int, n *numbers) (got []string) {
 	}
 }
 
-// TestTicks compares the ticks that are made of chunks with those that went in.
+// TestTicks compares ticks made from chunks with the ticks that went in.
 func TestTicks(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -112,7 +112,7 @@ func differ(got, want []string) string {
 	return fmt.Sprintf("%d ticks, want %d", len(got), len(want))
 }
 
-// TestTicksInParts makes ticks of a chunk of which only parts may be held.
+// TestTicksInParts makes ticks of a chunk of which only parts may be in memory.
 func TestTicksInParts(t *testing.T) {
 	c := storetest.NewCrowd(3, true, true)
 	b := NewBuilder(metric.Process)
@@ -154,7 +154,7 @@ func TestTicksInParts(t *testing.T) {
 	}
 }
 
-// TestTicksLast compares how things stood with the last block of each group.
+// TestTicksLast compares the last values before a tick with the last block of each group.
 func TestTicksLast(t *testing.T) {
 	for seed := range uint64(40) {
 		w := storetest.NewWorld(seed)
@@ -168,7 +168,7 @@ func TestTicksLast(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, blk := range tick.Blocks {
-				// What an instance is called is what it was when it was there last.
+				// An instance has the name that it had when it was there last.
 				kept := blk.Clone()
 				for i, in := range kept.Rows {
 					if in != nil {
@@ -201,7 +201,7 @@ func TestTicksLast(t *testing.T) {
 	}
 }
 
-// FuzzTicks makes ticks of hostile chunks with right checksums.
+// FuzzTicks makes ticks from hostile chunks with right checksums.
 func FuzzTicks(f *testing.F) {
 	sealed, n := seeds(f)
 	for _, s := range sealed {

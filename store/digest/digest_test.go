@@ -98,7 +98,7 @@ func TestADigestComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range want.Members {
-		// What is not told of each kind.
+		// A digest does not keep these of each kind.
 		for k := range want.Members[i].Cells {
 			c := &want.Members[i].Cells[k]
 			c.First.Awake, c.Last.Awake = 0, 0
@@ -127,8 +127,8 @@ func TestADigestComesBack(t *testing.T) {
 	}
 }
 
-// TestAnotherChoiceOfMembers has a digest checked whose members another version chose, and
-// then such as say what is not so.
+// TestAnotherChoiceOfMembers checks a digest whose members another version chose, and then
+// digests that disagree with their chunks.
 func TestAnotherChoiceOfMembers(t *testing.T) {
 	chunks, desc := population(t, Span)
 	made := func(told func(n int) bool) *Digest {
@@ -225,7 +225,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzComesBack encodes whatever cells and crowds there could be, and decodes them.
+// FuzzComesBack encodes and decodes a digest of arbitrary cells and crowds.
 func FuzzComesBack(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz"))
@@ -242,7 +242,7 @@ func FuzzComesBack(f *testing.F) {
 		}
 		for i := range got.Members {
 			for k := range got.Members[i].Cells {
-				// What is added and taken off again may be rounded.
+				// The difference that is stored may be rounded.
 				g, w := &got.Members[i].Cells[k].Weighted, want.Members[i].Cells[k].Weighted
 				if math.Abs(*g-w) <= 1e-9*math.Abs(w)+1 {
 					*g = w
@@ -255,7 +255,7 @@ func FuzzComesBack(f *testing.F) {
 	})
 }
 
-// anyDigest makes a digest that may be out of bytes.
+// anyDigest makes a digest from bytes, which may run out.
 func anyDigest(in []byte) *Digest {
 	next := func() uint64 {
 		n := min(len(in), 1)

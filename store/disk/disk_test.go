@@ -92,7 +92,7 @@ func TestLockIsExclusive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A second open file of the same process has a lock of its own.
+	// Another open file in the same process does not share the lock.
 	if _, err := OS.Lock(name); !errors.Is(err, ErrLocked) {
 		t.Errorf("second Lock: %v", err)
 	}
@@ -105,8 +105,8 @@ func TestLockIsExclusive(t *testing.T) {
 	l.Unlock()
 }
 
-// TestDamagedBolt opens a database with each page wiped in turn: bbolt would
-// panic or fault on most of them.
+// TestDamagedBolt opens a database with each page wiped in turn. bbolt would panic or fault
+// on most of them.
 func TestDamagedBolt(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "db")
 	db, err := OS.OpenBolt(name, 0o600, bbolt.Options{NoFreelistSync: true})
@@ -163,9 +163,9 @@ func TestDamagedBolt(t *testing.T) {
 	}
 }
 
-// TestLockIsClosedToOthers holds that whoever may read the directory cannot
-// lock a writer out of it: not by the lock file, which he cannot open, nor by
-// one that an earlier version left open to him.
+// TestLockIsClosedToOthers: a user who may only read the directory cannot lock a writer out
+// of it. Such a user cannot open the lock file, and a lock file that an earlier version left
+// open to others does not help either.
 func TestLockIsClosedToOthers(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -176,11 +176,11 @@ func TestLockIsClosedToOthers(t *testing.T) {
 		}
 		return info.Mode().Perm()
 	}
-	const dead = "1073741824" // no system has as many processes
+	const dead = "1073741824" // larger than any process ID of a system
 	for _, tc := range []struct {
 		name   string
-		note   string // in a lock file that is there already; empty: there is none
-		locked bool   // by somebody else
+		note   string // content of a lock file that exists already; empty: there is none
+		locked bool   // by another process
 		want   error
 	}{
 		{"fresh", "", false, nil},

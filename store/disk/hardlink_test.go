@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A file of somebody else that was given the name of the lock as well is not changed.
+// If the name of the lock is a hard link to a file of another user, that file is not
+// changed.
 func TestLockIsNoHardLink(t *testing.T) {
 	dir := t.TempDir()
 	other, lock := filepath.Join(dir, "other"), filepath.Join(dir, "recorder.lock")

@@ -16,7 +16,7 @@ import (
 	"tachograph/store/disk"
 )
 
-// ended is the number of a process that is no more.
+// ended returns the ID of a process that has ended.
 func ended(t *testing.T) int {
 	t.Helper()
 	exe, err := os.Executable()
@@ -30,7 +30,8 @@ func ended(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// Only what nobody makes any more is removed, whatever it was to become, and only what is named so.
+// Clear removes only scratch files that no process is making any more, whatever they were
+// for, and only files with names of that form.
 func TestClear(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.csv")
@@ -51,7 +52,7 @@ func TestClear(t *testing.T) {
 	file(false, name(".out.csv."+gone+".tmp.meta"))
 	file(false, name(".out-20261122.csv."+gone))
 	file(false, name(".a.tachograph-5.tachograph-7.b."+gone))
-	file(false, disk.Scratch(path)) // a process before this one had its number
+	file(false, disk.Scratch(path)) // an earlier process had the same ID
 	file(true, name(".out.csv.tachograph-1"))
 	file(true, name(".other.csv.tachograph-1"))
 	file(true, name(".out.csv"))
@@ -114,8 +115,8 @@ func TestClear(t *testing.T) {
 	}
 }
 
-// Many make files of the same few names, and clear the directory before, as containers do whose
-// processes have one number: nobody loses what it makes.
+// Several goroutines make files of the same few names and clear the directory before each,
+// as containers do whose processes have the same ID. Nobody loses the file that it makes.
 func TestClearBesideMakers(t *testing.T) {
 	dir := t.TempDir()
 	var group sync.WaitGroup
@@ -148,7 +149,7 @@ func TestClearBesideMakers(t *testing.T) {
 	}
 }
 
-// A program that keeps the lock of what is being made cannot stop who makes it.
+// Another program that holds the lock of a scratch file cannot stop the maker of that file.
 func TestHoldBesideAHolder(t *testing.T) {
 	name := disk.Scratch(filepath.Join(t.TempDir(), "out"))
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

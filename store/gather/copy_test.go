@@ -57,10 +57,10 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// endOfChunks is where the batches of events begin.
+// endOfChunks returns where the batches of events begin.
 func endOfChunks(chunks []*chunk.Sealed) int { return len(AppendCopy(nil, chunks, &Events{})) }
 
-// batchLength is the length of the last of the two batches of events.
+// batchLength returns the length of the second of two batches of events.
 func batchLength(t testing.TB, b []byte) int {
 	_, chunks, events := someCopy(t)
 	return len(b) - len(AppendCopy(nil, chunks, eventsOf(events[:eventsTogether])))

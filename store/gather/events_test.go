@@ -50,7 +50,7 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// The ends of processes are what there is most of.
+// Most events are ends of processes.
 func TestEventsTakeLittleMemory(t *testing.T) {
 	var e Events
 	n := 20000

@@ -11,8 +11,7 @@ func tickOf(g *metric.Group, cells int) *metric.Tick {
 	return &metric.Tick{Class: metric.Fast, Blocks: []*metric.Block{{Group: g, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: make([]uint64, cells)}}}}}
 }
 
-// A tick that contradicts itself leaves nothing behind, and what comes after it
-// is taken.
+// A tick that contradicts itself leaves nothing behind, and the next one is accepted.
 func TestRefusedTicks(t *testing.T) {
 	g := &metric.Group{Name: "g", Metrics: []*metric.Desc{{Name: "a", Type: metric.U64, Class: metric.Fast}}}
 	var b Batch
@@ -26,8 +25,8 @@ func TestRefusedTicks(t *testing.T) {
 	}
 }
 
-// A journal's metrics get the latest description of that name, if all agrees
-// that values need.
+// Metrics of a journal get the latest description with their name, if both agree on
+// everything that values depend on.
 func TestDescriptionsAreCompleted(t *testing.T) {
 	desc := func(help string, s metric.Semantics, clamped bool) *metric.Desc {
 		return &metric.Desc{Name: "a", Type: metric.U64, Sem: s, Class: metric.Fast, Clamped: clamped, Help: help}

@@ -10,8 +10,8 @@ import (
 	"tachograph/store/journal"
 )
 
-// at is a tick whose value is its clock, in which a process stands that is called by
-// when it was seen.
+// at returns a tick whose value is its clock. It has one process, whose name says when it
+// was seen.
 func at(g *metric.Group, cont int64) *metric.Tick {
 	when := metric.Stamp{Wall: 1e18 + cont, Cont: cont, Awake: cont}
 	in := &metric.Instance{ID: 7, Key: "7", Name: string(rune('a' + cont/10))}
@@ -27,7 +27,8 @@ func lateGroup() *metric.Group {
 	}}
 }
 
-// clocks are those of the ticks of b, of which each is as it was given.
+// clocks returns the clocks of the ticks of b, and checks that each tick is as it was
+// appended.
 func clocks(t *testing.T, b *chunk.Builder) (list []int64) {
 	t.Helper()
 	var n numbering
@@ -49,7 +50,7 @@ func clocks(t *testing.T, b *chunk.Builder) (list []int64) {
 	}
 }
 
-// Late ticks are put where their clock says, once.
+// Late ticks get their place by their clock, and each appears once.
 func TestLateTicksAreSorted(t *testing.T) {
 	for _, c := range []struct {
 		name                string
@@ -66,7 +67,7 @@ func TestLateTicksAreSorted(t *testing.T) {
 		{name: "again after they were settled", ticks: []int64{10, 20}, late: []int64{12}, settle: []int64{11, 12, 14, 30}, want: []int64{10, 11, 12, 14, 20, 30}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g, other := lateGroup(), lateGroup() // as journals define groups twice
+			g, other := lateGroup(), lateGroup() // two, because journals may define a group twice
 			var before Batch
 			if err := before.Tick(at(g, 4)); err != nil {
 				t.Fatal(err)
@@ -129,7 +130,7 @@ func TestLateRefused(t *testing.T) {
 	}
 }
 
-// What a journal holds late an Intake takes as late.
+// An Intake takes the late ticks of a journal as late.
 func TestIntakeOfLateTicks(t *testing.T) {
 	full := &metric.Desc{Name: "a", Type: metric.U64, Indom: "process", Class: metric.Process, Help: "stored"}
 	in := NewIntake([]*metric.Desc{full})

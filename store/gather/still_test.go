@@ -17,9 +17,9 @@ func (m *bytesOf) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// A journal that is told what stands still holds the same as one that looks itself:
-// whatever comes and goes, in whichever class, and when batches and generations begin
-// anew apart, or a tick is refused by one of both.
+// A journal that is given the rows that stay the same writes the same bytes as one that
+// compares them itself. This holds whatever comes and goes, in whichever class, also if
+// batches and generations begin at different times or one of the two refuses a tick.
 func TestStill(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	g := &metric.Group{Name: "g", Indom: "in", Metrics: []*metric.Desc{
@@ -77,7 +77,7 @@ func TestStill(t *testing.T) {
 			batch = Batch{}
 		}
 		tk := tick(n)
-		if rnd.IntN(30) == 0 { // which only the journal takes
+		if rnd.IntN(30) == 0 { // only the journal takes it
 			if plain.Tick(tk) != nil || told.Tick(tk) != nil {
 				t.Fatal("refused")
 			}
@@ -92,7 +92,7 @@ func TestStill(t *testing.T) {
 				stood++
 			}
 		}
-		if rnd.IntN(30) == 0 { // which only the batch takes
+		if rnd.IntN(30) == 0 { // only the batch takes it
 			continue
 		}
 		if plain.Tick(tk) != nil || told.TickStill(tk, still) != nil {

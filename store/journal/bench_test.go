@@ -10,7 +10,7 @@ import (
 	"tachograph/store/storetest"
 )
 
-// openDataset opens the dataset or skips the benchmark where there is none.
+// openDataset opens the dataset, or skips the benchmark if there is none.
 func openDataset(b *testing.B) *storetest.Dataset {
 	path, err := storetest.Find()
 	if errors.Is(err, storetest.ErrNone) {
@@ -23,8 +23,8 @@ func openDataset(b *testing.B) *storetest.Dataset {
 	return d
 }
 
-// BenchmarkSize states what a journal takes per value, everything in it, with
-// a generation of 15 minutes; it compares every value that comes back.
+// BenchmarkSize reports how many bytes a journal takes per value, with all its parts and
+// generations of 15 minutes. It compares every value that comes back.
 func BenchmarkSize(b *testing.B) {
 	for _, every := range []int{1, 5, 10} {
 		b.Run(fmt.Sprintf("process%ds", every), func(b *testing.B) {
@@ -82,8 +82,8 @@ func BenchmarkSize(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode and BenchmarkDecode take ten minutes of the dataset, in
-// which processes come and go.
+// BenchmarkEncode and BenchmarkDecode use ten minutes of the dataset, in which processes
+// come and go.
 func BenchmarkEncode(b *testing.B) {
 	ticks, values := tenMinutes(b)
 	enc := NewEncoder()
@@ -149,8 +149,8 @@ func tenMinutes(b *testing.B) (ticks []*metric.Tick, values int) {
 	return ticks, values
 }
 
-// BenchmarkSteady is a machine on which nobody comes or goes: the case that
-// must not allocate.
+// BenchmarkSteady is a machine on which no process comes or goes. This case must not
+// allocate.
 func BenchmarkSteady(b *testing.B) {
 	for _, processes := range []int{360, 1200} {
 		b.Run(fmt.Sprint(processes), func(b *testing.B) {
@@ -201,8 +201,8 @@ func steady(processes int) *metric.Tick {
 	return &metric.Tick{Class: metric.Process, Blocks: []*metric.Block{blk}}
 }
 
-// BenchmarkFirst is the dearest record: the first tick of a generation, which
-// defines all groups and instances and holds all values.
+// BenchmarkFirst is the most expensive record: the first tick of a generation, which defines
+// all groups and instances and holds all values.
 func BenchmarkFirst(b *testing.B) {
 	ticks, _ := tenMinutes(b)
 	enc := NewEncoder()

@@ -11,8 +11,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// sameTick reports the first difference between the tick that went in and the
-// one that came out.
+// sameTick returns the first difference between the tick that was encoded and the one that
+// was decoded.
 func sameTick(a, b *metric.Tick) error {
 	if a.Class != b.Class || a.At != b.At || len(a.Blocks) != len(b.Blocks) {
 		return fmt.Errorf("tick %v %v %d, want %v %v %d", b.Class, b.At, len(b.Blocks), a.Class, a.At, len(a.Blocks))
@@ -49,8 +49,8 @@ func sameBlock(x, y *metric.Block) error {
 	return nil
 }
 
-// machine makes up ticks of groups of every kind: instances come, go, change
-// their names and their order, values of all types move in all ways.
+// machine makes ticks of groups of every kind: instances come, go, and change their names
+// and order; values of all types change in all ways.
 type machine struct {
 	rnd    *rand.Rand
 	at     metric.Stamp
@@ -94,7 +94,7 @@ func (m *machine) born() *metric.Instance {
 	return in
 }
 
-// tick moves everything on and returns a tick of class cl.
+// tick changes everything and returns a tick of class cl.
 func (m *machine) tick(cl metric.Class) *metric.Tick {
 	m.at.Cont += 1e9 + m.rnd.Int64N(1e5)
 	m.at.Awake += 1e9
@@ -309,7 +309,7 @@ func TestMalformedTicksAreRefusedAndLeaveNoTrace(t *testing.T) {
 			}
 		}
 		if i == 20 {
-			// In a group that is known as well as in one that is not.
+			// Both in a group that is known and in one that is not.
 			bad["known group"] = &metric.Tick{Blocks: []*metric.Block{{Group: m.groups[1].Group, At: m.at, Rows: []*metric.Instance{in, in}, Cols: make([]metric.Column, len(m.groups[1].Cols))}}}
 			for j, c := range m.groups[1].Cols {
 				_ = c

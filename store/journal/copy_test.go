@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// memory is a journal file that is kept in memory.
+// memory is a journal file in memory.
 type memory struct{ b []byte }
 
 func (m *memory) WriteAt(p []byte, off int64) (int, error) {
@@ -21,8 +21,8 @@ func (m *memory) WriteAt(p []byte, off int64) (int, error) {
 func (m *memory) ReadAt(p []byte, off int64) (int, error) { return bytes.NewReader(m.b).ReadAt(p, off) }
 func (m *memory) Size() (int64, error)                    { return int64(len(m.b)), nil }
 
-// twoGenerations are a generation of three events, and one that holds a copy of
-// it that says to end with record to, between two events.
+// twoGenerations returns a generation of three events, and one that holds, between two
+// events, a copy of the first. The copy claims to end with record to.
 func twoGenerations(t *testing.T, to uint64) (first, second *memory) {
 	t.Helper()
 	first, second = &memory{}, &memory{}
@@ -44,8 +44,8 @@ func twoGenerations(t *testing.T, to uint64) (first, second *memory) {
 	return first, second
 }
 
-// A generation that a later one holds a copy of need not be decoded, if it is
-// what the copy says.
+// If a later generation holds a copy of a generation, and the generation is what the copy
+// says, it need not be decoded.
 func TestCopyStandsForItsGeneration(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -96,7 +96,8 @@ func TestCopyStandsForItsGeneration(t *testing.T) {
 	}
 }
 
-// What the archive holds needs no copy, and who wants all records decodes them.
+// If the archive holds the records, no copy is used. A reader that wants all records decodes
+// them.
 func TestCopyThatIsNotWanted(t *testing.T) {
 	for _, f := range []*Follower{{Archive: "a", Counted: true, Seq: 1}, {Archive: "a", All: true}, {Archive: "b"}} {
 		first, second := twoGenerations(t, 3)

@@ -32,7 +32,7 @@ func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(f.data).ReadAt(p, off)
 }
 
-// copyOf keeps what a tick said, apart from the machine that goes on.
+// copyOf copies a tick, because the machine goes on to change it.
 func copyOf(t *metric.Tick) *metric.Tick {
 	body, err := NewEncoder().Tick(nil, t)
 	if err != nil {
@@ -134,7 +134,7 @@ func TestTornFilesGiveTheirSoundPart(t *testing.T) {
 		if got := count(f.data[:cut]); got != want && got != -1 {
 			t.Fatalf("cut at %d: %d records, want %d", cut, got, want)
 		}
-		// A tail that was never written may hold zeros or the past.
+		// The tail may hold zeros or older content, because it was never written.
 		if got := count(append(bytes.Clone(f.data[:cut]), make([]byte, 5000)...)); got > want {
 			t.Fatalf("cut at %d and zeros: %d records, want %d", cut, got, want)
 		}

@@ -20,7 +20,7 @@ import (
 
 func (f *memFile) Size() (int64, error) { return int64(len(f.data)), nil }
 
-// unreadable is a file of which the disk gives nothing.
+// unreadable is a file that the disk fails to read.
 type unreadable struct{ memFile }
 
 var errDisk = errors.New("input/output error")
@@ -29,8 +29,8 @@ func (f *unreadable) ReadAt([]byte, int64) (int, error) { return 0, errDisk }
 
 const perGeneration = 5
 
-// generations are three files of a journal, of five events each, and where the
-// records of one begin.
+// generations returns three files of a journal, with five events each, and where the records
+// of a file begin.
 func generations(t *testing.T) (files [3][]byte, starts []int64) {
 	for n := range files {
 		f := &memFile{}
@@ -50,8 +50,8 @@ func generations(t *testing.T) (files [3][]byte, starts []int64) {
 	return files, starts
 }
 
-// Each kind of end means the same wherever it is met: in which generation, read
-// in order or side by side.
+// Each kind of end has the same meaning in any generation, whether they are read in order or
+// side by side.
 func TestEnds(t *testing.T) {
 	files, starts := generations(t)
 	flipped := func(b []byte, at int64) File {
@@ -63,10 +63,10 @@ func TestEnds(t *testing.T) {
 		name  string
 		file  func(b []byte) File
 		kept  int
-		old   Verdict // in a generation that another follows
+		old   Verdict // in a generation before another one
 		last  Verdict
 		says  string
-		early bool // the archive is an early writer's
+		early bool // the archive comes from an early writer
 	}{
 		{name: "whole", file: func(b []byte) File { return &memFile{data: b} }, kept: 5},
 		{"a record cut short", func(b []byte) File { return cut(b, starts[5]-3) }, 4, Damaged, CutShort, "", false},
@@ -179,13 +179,13 @@ var modes = map[string]func(*Follower, []*Generation) (seqs []uint64, ends []End
 	},
 }
 
-// What the archive holds is not handed out again, unless it is asked for.
+// Records that the archive holds are returned only if all are wanted.
 func TestHeldRecordsAreFollowed(t *testing.T) {
 	files, _ := generations(t)
 	for _, c := range []struct {
 		name    string
 		f       Follower
-		from    int // the first generation that there is
+		from    int // the first generation that exists
 		first   uint64
 		missing uint64
 	}{
@@ -214,7 +214,7 @@ func TestHeldRecordsAreFollowed(t *testing.T) {
 	}
 }
 
-// A mistake of this program over what a file holds stays with that file.
+// If this program fails on the content of one file, the other files are still read.
 func TestFollowingContainsMistakes(t *testing.T) {
 	files, _ := generations(t)
 	f := &Follower{Counted: true}
@@ -235,7 +235,7 @@ func TestFollowingContainsMistakes(t *testing.T) {
 	}
 }
 
-// slowFile shows more of its bytes each time that is a step later.
+// slowFile shows more of its bytes with each step of time.
 type slowFile struct {
 	memFile
 	begun time.Time
@@ -252,8 +252,8 @@ func (f *slowFile) Size() (int64, error) {
 	return f.steps[min(int(time.Since(f.begun)/f.step), len(f.steps)-1)], nil
 }
 
-// A record that is being written is waited for beside a recorder, and where no
-// recorder is nothing is.
+// A reader waits for a record that is being written if a recorder runs, and does not wait if
+// none does.
 func TestARecordThatIsBeingWritten(t *testing.T) {
 	files, starts := generations(t)
 	for _, c := range []struct {
@@ -284,7 +284,7 @@ func TestARecordThatIsBeingWritten(t *testing.T) {
 				if waited := time.Since(g.File.(*slowFile).begun); (c.old || c.dead) && waited > 0 || waited > 20*time.Millisecond {
 					t.Errorf("waited %v", waited)
 				}
-				// What has been waited for in vain is not waited for again.
+				// A second read does not wait again for what did not come the first time.
 				again := time.Now()
 				if end := f.Read(g, func(*Record) { n++ }); end.Verdict != c.want || time.Since(again) > 0 {
 					t.Errorf("then verdict %d after %v", end.Verdict, time.Since(again))
@@ -310,8 +310,8 @@ func (f *countedFile) ReadAt(p []byte, off int64) (int, error) {
 	return f.memFile.ReadAt(p, off)
 }
 
-// TestNewsCostOneRead adds ticks to a generation that is followed: each costs one read,
-// which also tells that it is the last.
+// TestNewsCostOneRead adds ticks to a generation that is followed. Each costs one read,
+// which also shows that it is the last.
 func TestNewsCostOneRead(t *testing.T) {
 	f := &countedFile{memFile: &memFile{}}
 	w := NewWriter(f, head, nil)

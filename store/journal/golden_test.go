@@ -44,8 +44,7 @@ func story(t *testing.T, w *Writer) (ticks []*metric.Tick, conf *Config) {
 	return ticks, conf
 }
 
-// TestGolden pins the bytes: a journal must be readable by the recorder that comes after
-// the one that wrote it.
+// TestGolden pins the bytes: every later recorder must be able to read this journal.
 func TestGolden(t *testing.T) {
 	const path = "testdata/v2.journal"
 	f := &memFile{}

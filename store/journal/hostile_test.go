@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Counts that no encoder writes: of columns, labels, rows, blocks, letters.
+// Counts that no encoder writes, of columns, labels, rows, blocks and letters.
 func TestCountsWithoutMeasure(t *testing.T) {
 	for _, n := range []uint64{1 << 20, 1 << 31, 1 << 62, 1 << 63, math.MaxUint64} {
 		for name, write := range map[string]func(s *state){
@@ -67,7 +67,7 @@ func TestCountsWithoutMeasure(t *testing.T) {
 	}
 }
 
-// begin codes a tick up to the number of the columns of its first group.
+// begin encodes a tick up to the number of columns of its first group.
 func begin(s *state) {
 	k := &s.classes[metric.Fast]
 	s.stamp(&k.at, metric.Stamp{Cont: 1})
@@ -78,7 +78,7 @@ func begin(s *state) {
 	s.coder.text(&s.texts, s.names, "disk")
 }
 
-// rowsOf codes a tick up to the rows of its first group.
+// rowsOf encodes a tick up to the rows of its first group.
 func rowsOf(s *state) *group {
 	begin(s)
 	s.coder.unsigned(&s.columns, 1)
@@ -91,7 +91,7 @@ func rowsOf(s *state) *group {
 	return g
 }
 
-// A generation is full long before a decoder refuses what it says.
+// A generation is full long before a decoder refuses it.
 func TestFullBeforeItIsRefused(t *testing.T) {
 	enc, dec := NewEncoder(), NewDecoder(nil)
 	var rec Record

@@ -9,8 +9,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Late ticks are what was given, what stands around them is written as if they were
-// not there, and who knows nothing of them finds copies of no use.
+// Late ticks come back as they were, the records around them are written as if there were no
+// late ticks, and a reader that does not know late ticks takes them for copies, which it
+// does not use.
 func TestLate(t *testing.T) {
 	plain, mixed := NewEncoder(), &memory{}
 	w := NewWriter(mixed, head, nil)
@@ -72,7 +73,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// A late tick that cannot be recorded leaves all as it was.
+// A late tick that cannot be recorded changes nothing.
 func TestLateRefused(t *testing.T) {
 	m := newMachine(3)
 	enc, dec := NewEncoder(), NewDecoder(nil)
@@ -103,7 +104,7 @@ func TestLateRefused(t *testing.T) {
 	}
 }
 
-// clone is a tick that stays as it is when the machine goes on.
+// clone copies a tick, because the machine goes on to change it.
 func clone(t *metric.Tick) *metric.Tick {
 	c := &metric.Tick{Class: t.Class, At: t.At}
 	for _, b := range t.Blocks {

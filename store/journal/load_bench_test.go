@@ -8,10 +8,10 @@ import (
 	"tachograph/store/storetest"
 )
 
-// BenchmarkFollowed decodes what follows a machine of 400 processes and 2000 other
-// series: the first ticks of a generation, and the others, of which each comes after
-// a time in which somebody else used the processor's caches, or does not. Of each
-// tick the least of all rounds counts.
+// BenchmarkFollowed decodes the records of a machine with 400 processes and 2000 other
+// series: the first ticks of a generation, and the others. Before each of the others,
+// something else uses the processor's caches, or nothing does. The result is the least time
+// of each tick over all rounds.
 func BenchmarkFollowed(b *testing.B) {
 	l := storetest.NewLoad(400, 40, 5, 2000)
 	enc := NewEncoder()

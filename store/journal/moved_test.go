@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A few rows that stand elsewhere than before, as the last ones of processes that
-// have ended do, do not have all rows listed; many do.
+// If a few rows have other places than before, as when the last rows fill the places of
+// processes that ended, the tick does not list all rows. If many have, it does.
 func TestRowsThatMove(t *testing.T) {
 	g := &metric.Group{Name: "g", Indom: "process", Metrics: []*metric.Desc{{Name: "g.m", Type: metric.U64}, {Name: "g.n", Type: metric.U64}}}
 	var rows []*metric.Instance

@@ -9,16 +9,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A generation that is written over an earlier one: whatever sectors of the last
-// writes a crash leaves, beside those of the past, what was synced is read, nothing
-// is that was not written; and if all but the last write are there, it is not taken
-// for damage.
+// A generation is written over an earlier one, and a crash keeps any sectors of the last
+// writes beside older content. A reader must find everything that was synced and nothing
+// that was not written. If all writes but the last are there, it must not report damage.
 func TestTornOverThePast(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for round := range 100 {
 		past := &memFile{}
 		write(t, past, 1, 0, 60, rnd)
-		// What stood in the file after each record.
+		// The content of the file after each record.
 		var states [][]byte
 		f := &memFile{data: slices.Clone(past.data)}
 		w := NewWriter(f, Header{Archive: "a", Generation: 2, Base: 60}, nil)
@@ -73,7 +72,7 @@ func write(t *testing.T, f *memFile, generation, base uint64, n int, rnd *rand.R
 	}
 }
 
-// record writes an event of some length.
+// record writes an event of random length.
 func record(t *testing.T, w *Writer, number int, rnd *rand.Rand) {
 	text := make([]byte, rnd.IntN(1+rnd.IntN(1500)))
 	for i := range text {
@@ -84,8 +83,8 @@ func record(t *testing.T, w *Writer, number int, rnd *rand.Rand) {
 	}
 }
 
-// A generation in the place of another one is not taken for it, and one that the
-// archive does not need is not looked at.
+// If another generation is in a file's place, it is not mistaken for the expected one, and a
+// generation that the archive does not need is not read.
 func TestAnotherGenerationInItsPlace(t *testing.T) {
 	f := &memFile{}
 	write(t, f, 2, 60, 3, rand.New(rand.NewPCG(1, 1)))

@@ -6,8 +6,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// TestShowChanges decodes ticks with the same rows, of which only what changes is
-// shown anew: values that go missing and come back, words, and rows that come.
+// TestShowChanges decodes ticks with the same rows, of which only the changes are shown
+// again: values that go missing and come back, words, and new rows.
 func TestShowChanges(t *testing.T) {
 	g := &metric.Group{Name: "disk", Indom: "disk", Metrics: []*metric.Desc{
 		{Name: "disk.read", Type: metric.U64, Indom: "disk"},

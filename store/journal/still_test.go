@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// TestSleepersHaveNoMotions writes of a thousand processes, one of which works: what is
-// remembered of the others is their values, and nothing of how they move.
+// TestSleepersHaveNoMotions writes ticks of a thousand processes, of which one works. For
+// the others the writer keeps their values and no record of how they change.
 func TestSleepersHaveNoMotions(t *testing.T) {
 	g := &metric.Group{Name: "g", Indom: "process"}
 	b := &metric.Block{Group: g}

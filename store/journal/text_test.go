@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// TestWords has programs come and go whose names are spelled once.
+// TestWords lets programs come and go, and checks that their names are spelled once.
 func TestWords(t *testing.T) {
 	names := []string{"sh", "true", "cat", "a b", strings.Repeat("long", 20), strings.Repeat("x", maxWord)}
 	for i := range 40 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// pack writes a bundle of so many members without a byte, and says where each is.
+// pack writes a bundle of n empty members and returns the path of each.
 func pack(t *testing.T, path string, n int) (members []string) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -30,8 +30,8 @@ func pack(t *testing.T, path string, n int) (members []string) {
 	return members
 }
 
-// However many a bundle holds, it is read once for all that are opened, and again when it
-// is another one.
+// A bundle is read once for all members that are opened, however many it has, and again if
+// another file takes its place.
 func TestBundleIsReadOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "b"+FinishedSuffix)
 	members := pack(t, path, MaxMembers-1)

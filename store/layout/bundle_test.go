@@ -10,7 +10,7 @@ import (
 	"tachograph/store/layout"
 )
 
-// bundleOf is a tar of members of these sizes.
+// bundleOf returns a tar of the named members.
 func bundleOf(format tar.Format, names ...string) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -60,8 +60,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// FuzzMembers lists what is in any bytes at all: never what stands outside of them, never two
-// things in one place or of one name.
+// FuzzMembers lists the members in arbitrary bytes. No member may reach beyond the bytes,
+// and no two may share a place or a name.
 func FuzzMembers(f *testing.F) {
 	for _, format := range []tar.Format{tar.FormatUSTAR, tar.FormatPAX, tar.FormatGNU} {
 		f.Add(bundleOf(format, "a.tacho", "b.tacho", strings.Repeat("x", 120)+".tacho"))

@@ -24,7 +24,7 @@ type example struct {
 	path   string
 	header Header
 	descs  []*metric.Desc
-	chunks []*chunk.Sealed // the second one stands apart
+	chunks []*chunk.Sealed // the second one is in a bucket of its own
 	events []metric.Event
 	totals Totals
 }
@@ -90,13 +90,13 @@ func (x *example) update(t testing.TB, fn func(*bbolt.Tx) error) {
 	}
 }
 
-// told is what a visitor with all its functions was told, a line for each.
+// told records what a visitor with all its functions receives, one line for each call.
 type told struct {
 	lines   []string
 	damaged []*RecordError
 }
 
-// everything is a visitor that notes in to what it is told.
+// everything returns a visitor that writes all it receives into to.
 func everything(to *told) *Visitor {
 	say := func(format string, args ...any) { to.lines = append(to.lines, fmt.Sprintf(format, args...)) }
 	return &Visitor{
@@ -132,7 +132,7 @@ func (x *example) visit(t testing.TB, v *Visitor) {
 	}
 }
 
-// lines is what a visitor of x must be told.
+// lines returns what a visitor of x must receive.
 func (x *example) lines() []string {
 	var want told
 	v := everything(&want)
@@ -188,7 +188,7 @@ func TestVisitorIsToldWhatTheBuilderPut(t *testing.T) {
 func TestVisitorTellsDamage(t *testing.T) {
 	type record struct {
 		bucket, key string
-		line        string // what tells of it
+		line        string // what the error must say
 	}
 	records := []record{
 		{BucketMeta, MetaArchive, "header"}, {BucketMeta, MetaConfig, "config"}, {BucketMeta, MetaIntervals, "intervals"},
@@ -197,8 +197,8 @@ func TestVisitorTellsDamage(t *testing.T) {
 		{BucketEvents, string(NumberKey(1)), "events 1"},
 		{BucketSpare, MetaArchive, "spare header"}, {BucketSpare, string(NumberKey(0)), "spare descs"},
 	}
-	// Flipped bits, contents that make no sense and yet have a checksum, and a
-	// record that is longer than any.
+	// Flipped bits, content that is wrong but has a right checksum, and a record that is too
+	// long.
 	spoils := map[string]func(r record, stored []byte) []byte{
 		"flipped":   func(_ record, b []byte) []byte { b[len(b)/2] ^= 3; return b },
 		"senseless": func(r record, _ []byte) []byte { return wrap(r.bucket, []byte(r.key), []byte{0xff}) },
@@ -240,8 +240,8 @@ func TestVisitorTellsDamage(t *testing.T) {
 	}
 }
 
-// TestVisitorMends turns one bit of each record: it is read as it was written, and Damaged
-// is called all the same.
+// TestVisitorMends flips one bit of each record. The visitor must receive it as it was
+// written, and Damaged must be called all the same.
 func TestVisitorMends(t *testing.T) {
 	for _, bucket := range slices.Concat(Buckets, Beside) {
 		if bucket == BucketChunks {
@@ -308,7 +308,7 @@ func TestVisitorPassesOverOtherKeysOfMeta(t *testing.T) {
 
 func TestVisitorToldOfFlagsReadsOn(t *testing.T) {
 	x := newExample(t)
-	// A nested bucket where a record belongs is what a damaged flag looks like.
+	// A damaged flag makes a record look like a nested bucket.
 	x.update(t, func(tx *bbolt.Tx) error {
 		_, err := tx.Bucket([]byte(BucketMeta)).CreateBucket([]byte("flags"))
 		return err

@@ -12,7 +12,7 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// damaged returns a damaged copy of b and says how it was done.
+// damaged returns a damaged copy of b, and a description of the damage.
 func damaged(b []byte, rnd *rand.Rand) ([]byte, string) {
 	if rnd.Intn(8) == 0 {
 		n := rnd.Intn(len(b))
@@ -24,13 +24,12 @@ func damaged(b []byte, rnd *rand.Rand) ([]byte, string) {
 	return b, fmt.Sprintf("bit %d of byte %d of %d flipped", bit, at, len(b))
 }
 
-// compareDamaged reads a damaged directory. It returns the share of the values
-// that were found and whether damage was reported, and fails on a value that
-// is not as in whole.
+// compareDamaged reads a damaged directory. It returns the share of the values that were
+// found and whether damage was reported. It fails if a value differs from the one in whole.
 func compareDamaged(dir string, whole *proof.Content) (share float64, reported bool, err error) {
 	c, damage, err := proof.ReadDir(dir)
 	if err != nil {
-		// A file of which nothing can be read is an error of Open.
+		// If nothing of a file can be read, Open returns an error.
 		return 0, true, nil
 	}
 	for at, v := range c.Values {
@@ -47,10 +46,10 @@ func compareDamaged(dir string, whole *proof.Content) (share float64, reported b
 	return float64(len(c.Values)+len(c.Events)) / float64(n), len(damage) > 0, nil
 }
 
-// damageFile damages a file of a directory in many ways. Readers must not
-// fail, must not find anything that was not recorded, and must report what
-// they miss. Only a journal cut between two records looks like one that a kill
-// left: then a beginning of list must be there.
+// damageFile damages a file of a directory in many ways. Readers must not fail, must not
+// find anything that was not recorded, and must report what is missing. Only a journal that
+// is cut between two records looks as if a kill had left it so; then a beginning of list
+// must be there.
 func damageFile(t *testing.T, name string, whole *proof.Content, list []proof.Item, tries int, rnd *rand.Rand) {
 	t.Helper()
 	sound, err := os.ReadFile(name)

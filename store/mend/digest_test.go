@@ -17,8 +17,8 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// TestVerifyFindsDigestsThatLie gives a digest, with its checksum, other content
-// than its chunks have, and leaves it out of the repaired archive.
+// TestVerifyFindsDigestsThatLie gives a digest content that its chunks do not have, with a
+// right checksum. Verify must find it, and Repair must leave it out.
 func TestVerifyFindsDigestsThatLie(t *testing.T) {
 	c := storetest.NewCrowd(4, true, false)
 	clock := proof.NewClock(c.At)
@@ -52,9 +52,9 @@ func TestVerifyFindsDigestsThatLie(t *testing.T) {
 			t.Fatal("there is no digest")
 		}
 		lie := append([]byte(nil), value[:len(value)-4]...)
-		at := 1 + 4*int(lie[0]) // the first clock, behind the checksums of the chunks
+		at := 1 + 4*int(lie[0]) // the first clock, after the checksums of the chunks
 		_, n := binary.Varint(lie[at:])
-		lie[at+n] ^= 2 // the second: the least bit of a varint but for its sign
+		lie[at+n] ^= 2 // the second clock: the lowest bit of a varint above its sign
 		sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 		sum.Write([]byte(layout.BucketDigests + "\x00" + string(key) + "\x00"))
 		sum.Write(lie)

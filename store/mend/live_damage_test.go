@@ -10,8 +10,8 @@ import (
 	"tachograph/store/storetest/recorded"
 )
 
-// TestDamagedDirectory damages each file of a directory with a finished and a
-// live archive.
+// TestDamagedDirectory damages each file of a directory with a finished archive and a live
+// one.
 func TestDamagedDirectory(t *testing.T) {
 	dir, list := recorded.RecordDir(t, 11, 300)
 	whole, damage, err := proof.ReadDir(dir)

@@ -24,17 +24,17 @@ import (
 	"tachograph/store/storetest/recorded"
 )
 
-// A sample is a recording of a storetest.Machine, as an archive of several
-// chunks a class and a journal of what comes after them.
+// A sample is a recording of a storetest.Machine: an archive with several chunks of a class,
+// and a journal of the seconds after them.
 type sample struct {
 	archive, journal string
 	seconds, sealed  int
-	// all is how many values and events there are, if not all of a recording.
+	// all is the number of values and events, if it is not all of a recording.
 	all int
 }
 
-// makeArchive records seconds of a machine: those before sealed go into the
-// archive, thirty to a chunk, the others into its journal.
+// makeArchive records seconds of a machine. Those before sealed go into the archive, thirty
+// to a chunk, the others into its journal.
 func makeArchive(t *testing.T, seed uint64, sealed, seconds int) *sample {
 	t.Helper()
 	dir := t.TempDir()
@@ -141,8 +141,8 @@ func TestVerifySound(t *testing.T) {
 	}
 }
 
-// repairAndCheck repairs rec and demands that the result is sound, holds
-// nothing that was not recorded, and says what is missing.
+// repairAndCheck repairs rec and checks that the result is sound, holds nothing that was not
+// recorded, and says what is missing.
 func repairAndCheck(t *testing.T, rec *sample, whole *proof.Content, what string) *mend.RepairReport {
 	t.Helper()
 	dir := t.TempDir()
@@ -185,7 +185,7 @@ func repairAndCheck(t *testing.T, rec *sample, whole *proof.Content, what string
 		kept++
 	}
 	all := cmp.Or(rec.all, len(whole.Values)+len(whole.Events))
-	// A journal cut between two records looks like one that a kill left.
+	// A journal that is cut between two records looks as if a kill had left it so.
 	undetectable := strings.Contains(what, ".live.j") && strings.Contains(what, "cut to")
 	if kept < all && len(r.Lost) == 0 && !undetectable {
 		t.Errorf("%s: %d of %d values and events are left and no loss is stated", what, kept, all)
@@ -216,7 +216,7 @@ func TestRepair(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		File    []byte // nil: gone
+		File    []byte // nil: the file is removed
 		journal []byte
 		atLeast float64
 	}{
@@ -251,7 +251,7 @@ func TestRepair(t *testing.T) {
 	t.Logf("flipped or cut %d times: %.1f%% of the values were saved on average", tries, 100*kept/float64(tries))
 }
 
-// TestRepairOfRecordings damages what a Writer made, finished and live.
+// TestRepairOfRecordings damages recordings of a Writer, finished and live.
 func TestRepairOfRecordings(t *testing.T) {
 	dir, list := recorded.RecordDir(t, 31, 300)
 	whole, damage, err := proof.ReadDir(dir)
@@ -299,8 +299,8 @@ func TestRepairOfRecordings(t *testing.T) {
 	}
 }
 
-// TestRepairOfWhatWasSetAside repairs an archive that a recorder could not take
-// over and renamed, journals and all.
+// TestRepairOfWhatWasSetAside repairs an archive that a recorder could not continue, and
+// therefore renamed with its journals.
 func TestRepairOfWhatWasSetAside(t *testing.T) {
 	rec := makeArchive(t, 3, 60, 80)
 	whole := repairAndCheck(t, rec, recordedContent(3, 80), "undamaged").Values
@@ -315,7 +315,7 @@ func TestRepairOfWhatWasSetAside(t *testing.T) {
 	}
 }
 
-// recordedContent is what a machine's first seconds hold.
+// recordedContent returns what a machine records in its first seconds.
 func recordedContent(seed uint64, seconds int) *proof.Content {
 	c := &proof.Content{Values: map[proof.Cell]string{}, Events: map[int64]string{}}
 	for _, it := range proof.SealedItems(seed, seconds) {

@@ -16,8 +16,8 @@ import (
 	"tachograph/store/storetest/recorded"
 )
 
-// TestVerifyBesideWriter verifies a directory again and again while a writer
-// seals, commits and rotates in it: nothing may look damaged that is not.
+// TestVerifyBesideWriter verifies a directory again and again while a writer seals, commits
+// and rotates in it. Nothing sound may look damaged.
 func TestVerifyBesideWriter(t *testing.T) {
 	dir := t.TempDir()
 	list := proof.Items(17, proof.Pick(t, 1200, 20000))
@@ -65,8 +65,8 @@ func TestVerifyBesideWriter(t *testing.T) {
 	t.Logf("verified %d times", rounds)
 }
 
-// A writer that has finished an archive removes its journal before the file that it was
-// recorded in: between the two nothing is missing.
+// When a writer has finished an archive, it removes the journal before the live file.
+// Between the two, nothing may be reported as missing.
 func TestVerifyWhatIsBeingRemoved(t *testing.T) {
 	dir := t.TempDir()
 	list := proof.Items(17, 400)
@@ -126,8 +126,8 @@ func TestVerifyWhatIsBeingRemoved(t *testing.T) {
 	}
 }
 
-// A file that nothing can be found in is no archive; an archive that little is left of, or that
-// only the journals beside it speak for, is a damaged one.
+// A file in which nothing can be found is not an archive. It is a damaged archive if a
+// little of it is left, or if there are journals beside it.
 func TestForeignIsNotDamaged(t *testing.T) {
 	rec := makeArchive(t, 1, 90, 120)
 	whole, err := os.ReadFile(rec.archive)
