@@ -11,10 +11,10 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// One goroutine appends, others record events, rotate, change the
-// configuration, ask for the status and read: nothing is lost, nothing comes
-// twice, and the reader never sees damage. Time passes with the ticks, as fast
-// as they are taken: in a bubble nobody would be busy while another appends.
+// One goroutine appends, while others record events, rotate, change the configuration, ask
+// for the status and read. Nothing may be lost or recorded twice, and the reader must not
+// see damage. Time passes with the ticks, as fast as they are accepted: in a bubble nobody
+// would be busy while another goroutine appends.
 func TestEverythingAtOnce(t *testing.T) {
 	dir, clock := t.TempDir(), proof.NewClock(now())
 	opt := testOptions(dir)

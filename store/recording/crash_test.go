@@ -26,8 +26,8 @@ func archives(t testing.TB, dir string) []string {
 	})
 }
 
-// scenario records ticks through seals, commits, a rotation and a restart. It
-// keeps acked at the number of ticks that have been accepted.
+// scenario records ticks through seals, commits, a rotation and a restart. It keeps the
+// number of accepted ticks in acked.
 func scenario(t testing.TB, fs *disktest.FS, dir string, acked *atomic.Int64) {
 	opt := testOptions(dir)
 	opt.FS, opt.Seal, opt.Sync = fs, 5*time.Second, 3*time.Second
@@ -66,9 +66,9 @@ func scenario(t testing.TB, fs *disktest.FS, dir string, acked *atomic.Int64) {
 	}
 }
 
-// A kill leaves what has been done and nothing else. At each operation on a
-// file, what is there is copied, read as it is, and taken over by a new
-// writer: every accepted tick must be in it exactly once.
+// After a kill, all completed operations are on disk and nothing else. The test copies the
+// files at each operation, reads the copy as it is, and lets a new writer continue it. Every
+// accepted tick must be in it exactly once.
 func TestKilledAtEveryOperation(t *testing.T) {
 	proof.Unraced(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -123,8 +123,8 @@ func TestKilledAtEveryOperation(t *testing.T) {
 	})
 }
 
-// After a crash of the kernel or a power cut, what no sync covered may be
-// lost, but only from the end, and nothing of what was safe.
+// After a crash of the kernel or a power cut, operations that no sync covered may be lost,
+// but only the last ones, and nothing that was safe.
 func TestCrashedAtEveryOperation(t *testing.T) {
 	proof.Unraced(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -174,8 +174,8 @@ type mark struct {
 	ticks int64
 }
 
-// before is what the last but one of the syncs that ended before operation at
-// made safe: the last may still wait for its directory.
+// before returns the ticks that were safe at operation at: those of the last but one of the
+// syncs that had ended. The last sync may still wait for its directory.
 func before(marks []mark, at int) int64 {
 	n := 0
 	for n < len(marks) && marks[n].op < at-1 {
@@ -208,7 +208,7 @@ func crashed(t *testing.T, fs *disktest.FS, mode disktest.Mode, at int, least in
 	}
 	got := numbers(t, to)
 	n := len(got) - 3
-	// Between two journal files there may be a hole, which an event tells of.
+	// There may be a hole between two journal files, which an event must report.
 	sound := 0
 	for sound < n && got[sound] == sound {
 		sound++

@@ -20,8 +20,8 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// Whoever follows a journal says the same of its end: readers, verify and
-// repair, and the recorder that takes it over by a gap event.
+// All that follow a journal describe its end in the same way: readers, Verify and Repair,
+// and the recorder that continues it, in a gap event.
 func TestEveryoneTellsTheSameEnd(t *testing.T) {
 	dir, _ := recordedLive(t)
 	other, _ := recordedLive(t)
@@ -31,7 +31,7 @@ func TestEveryoneTellsTheSameEnd(t *testing.T) {
 		name   string
 		change func(name string, b []byte) []byte
 		says   string
-		gap    string // of the last generation, and of an earlier one
+		gap    string // for the last generation; before is for an earlier one
 		before string
 	}{
 		{"cut short", func(_ string, b []byte) []byte { return b[:written(t, b)-3] }, "its last record is cut short, as by a crash", "", "records of the journal are lost to damage"},
@@ -53,7 +53,7 @@ func TestEveryoneTellsTheSameEnd(t *testing.T) {
 				if place != "last" {
 					gap = c.before
 					if c.name == "cut short" {
-						says = "are damaged" // no crash leaves that
+						says = "are damaged" // a crash cannot leave it like that
 					}
 				}
 				dir := copied(t, dir, func(string) bool { return true })
@@ -83,8 +83,8 @@ func TestEveryoneTellsTheSameEnd(t *testing.T) {
 	}
 }
 
-// written is where the last record of a journal ends; behind its mark the file may
-// go on.
+// written returns where the last record of a journal ends. The file may be longer than that
+// and its mark.
 func written(t *testing.T, b []byte) int64 {
 	r, err := journal.NewReader(bytes.NewReader(b), nil)
 	for err == nil {

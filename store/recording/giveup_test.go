@@ -20,7 +20,7 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// damage writes over a part of a file that is being written.
+// damage overwrites a part of a file that is being written.
 func damage(t *testing.T, path string, off, n int64) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -33,9 +33,9 @@ func damage(t *testing.T, path string, off, n int64) {
 	}
 }
 
-// An archive that is damaged while it is written, so that bbolt panics, some of
-// its locks held, is given up: it is set aside, that is told, and recording
-// goes on in another one with all that the damaged one did not hold.
+// An archive is damaged while it is being written, so that bbolt panics and leaves some of
+// its locks held. The recorder must set the archive aside and report that. It must go on in
+// a new archive, with everything that the damaged one did not hold.
 func TestDamagedWhileRecording(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -127,7 +127,7 @@ func TestDamagedWhileRecording(t *testing.T) {
 	}
 }
 
-// The same for an archive that was rotated away and waits to be finished.
+// The same for an archive that was rotated out and waits to be finished.
 func TestDamagedBeforeItIsFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -158,7 +158,7 @@ func TestDamagedBeforeItIsFinished(t *testing.T) {
 	})
 }
 
-// A disk that does not answer must not keep the recorder from being stopped.
+// A disk that does not answer must not keep the recorder from stopping.
 func TestCloseIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -188,7 +188,7 @@ func TestCloseIsBounded(t *testing.T) {
 				if took := time.Since(began); err == nil || took != opt.CloseWithin {
 					t.Errorf("closing took %v: %v", took, err)
 				}
-				// When it answers at last, nothing is lost.
+				// When the disk answers at last, nothing is lost.
 				close(answer)
 				synctest.Wait()
 				if err := create(t, testOptions(dir)).Close(); err != nil {
@@ -202,7 +202,7 @@ func TestCloseIsBounded(t *testing.T) {
 	}
 }
 
-// A disk that is known to be slow is waited for.
+// Close waits for a disk that is known to be slow.
 func TestCloseWaitsForASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -216,7 +216,7 @@ func TestCloseWaitsForASlowDisk(t *testing.T) {
 			return nil
 		})
 		w := create(t, opt)
-		for n := range 10 { // before the first barrier, which nothing passes
+		for n := range 10 { // before the first barrier, which all later writes must wait for
 			if err := w.Append(testTick(step(time.Millisecond), n)); err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func TestCloseWaitsForASlowDisk(t *testing.T) {
 	})
 }
 
-// After bbolt has panicked with its locks held nothing waits for them. (A bubble
+// After bbolt has panicked with its locks held, nothing waits for these locks. (A bubble
 // would wait for a mutex for ever.)
 func TestABrokenDatabaseIsLeftAlone(t *testing.T) {
 	w := create(t, testOptions(t.TempDir()))

@@ -16,11 +16,11 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// lateRecorder records a tick a second, whose number is its tenths of a second, and
-// remembers when that was.
+// lateRecorder records a tick each second. The number of a tick is its time in tenths of a
+// second since base, the time of number 0.
 type lateRecorder struct {
 	w    *Writer
-	base metric.Stamp // when number 0 was
+	base metric.Stamp // time of number 0
 	last int          // the last number
 	want []int
 }
@@ -30,7 +30,7 @@ func (r *lateRecorder) at(n int) metric.Stamp {
 	return metric.Stamp{Wall: r.base.Wall + d, Awake: r.base.Awake + d, Cont: r.base.Cont + d}
 }
 
-// seconds records so many.
+// seconds records a tick in each of n seconds.
 func (r *lateRecorder) seconds(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -46,8 +46,8 @@ func (r *lateRecorder) seconds(t *testing.T, n int) {
 	}
 }
 
-// fire records the tenths of the last seconds that were not recorded, and returns how
-// many came too late.
+// fire records the tenths of a second between the ticks of the last seconds, and returns how
+// many of them came too late.
 func (r *lateRecorder) fire(t *testing.T, seconds int) (tooLate int) {
 	t.Helper()
 	for n := r.last - 10*seconds; n < r.last; n++ {
@@ -79,9 +79,9 @@ func sameNumbers(t *testing.T, who string, got, want []int) {
 	}
 }
 
-// Ticks that come late are found where their clock says: by readers beside the
-// recorder, new ones and one that stays, by who takes over after a kill, by who
-// repairs, and in the archive, whatever is encoded before and after.
+// Late ticks must have the place that their clock gives them, whatever is encoded before and
+// after: in readers beside the recorder, both new ones and one that stays open, in a
+// recorder that continues after a kill, in a repaired archive, and in the finished one.
 func TestLateTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// copied copies the files of a directory that want says are wanted.
+// copied copies the files of a directory that want accepts.
 func copied(t *testing.T, dir string, want func(name string) bool) string {
 	t.Helper()
 	to := t.TempDir()
@@ -35,7 +35,7 @@ func copied(t *testing.T, dir string, want func(name string) bool) string {
 	return to
 }
 
-// told is what readers and Verify find wrong in a directory.
+// told returns what readers and Verify report as wrong in a directory.
 func told(t *testing.T, dir string) (reader, verify string) {
 	t.Helper()
 	r, err := store.Open(dir)
@@ -58,9 +58,9 @@ func told(t *testing.T, dir string) (reader, verify string) {
 	return strings.Join(proof.DamageOf(r), "\n"), verify
 }
 
-// recordedLive records into an archive that is never committed to but once, in
-// three generations of its journal after that. It returns how the directory was
-// while that was recorded, and after it had ended.
+// recordedLive records into an archive that has only one commit, and then three generations
+// of its journal. It returns the directory as it was during the recording, and as it was
+// afterwards.
 func recordedLive(t *testing.T) (live, stopped string) {
 	live, stopped = t.TempDir(), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,8 +75,8 @@ func recordedLive(t *testing.T) (live, stopped string) {
 	return live, stopped
 }
 
-// A live archive says what belongs to it, so that a copy that lacks some of it
-// is not taken for whole.
+// A live archive names its journal files, so that an incomplete copy is not mistaken for a
+// whole one.
 func TestCopiesOfALiveArchive(t *testing.T) {
 	dir, stopped := recordedLive(t)
 	journals := slices.DeleteFunc(names(t, dir), func(name string) bool { return !layout.IsJournalName(name) })
@@ -122,7 +122,7 @@ func TestCopiesOfALiveArchive(t *testing.T) {
 		if reader+verify != "" {
 			t.Errorf("the reader says %q, verify %q", reader, verify)
 		}
-		// It holds all there is: nothing is lost by repairing it.
+		// The archive holds everything: repairing it loses nothing.
 		live := slices.DeleteFunc(names(t, stopped), func(name string) bool { return !layout.IsLiveName(name) })
 		rep, err := mend.Repair(filepath.Join(stopped, live[0]), filepath.Join(t.TempDir(), "r.tacho"), nil)
 		if err != nil || len(rep.Lost) > 0 || len(rep.Damage) > 0 {
@@ -131,8 +131,8 @@ func TestCopiesOfALiveArchive(t *testing.T) {
 	})
 }
 
-// Whenever the recorder is stopped, what it leaves is one file that holds all
-// there is, also when metrics became known since the last commit.
+// Whenever the recorder is stopped, it leaves one file with everything in it, also if new
+// metrics were added since the last commit.
 func TestStoppedArchivesStandAlone(t *testing.T) {
 	for _, n := range []int{1, 12, 20, 35, 110, 125, 145} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestStoppedArchivesStandAlone(t *testing.T) {
 	}
 }
 
-// A journal of another archive is none of this one's.
+// A journal of another archive is not used for this one.
 func TestVerifyTellsAnotherArchivesJournal(t *testing.T) {
 	dir, _ := recordedLive(t)
 	other, _ := recordedLive(t)
@@ -210,7 +210,7 @@ func TestVerifyTellsBytesBehindAnArchive(t *testing.T) {
 	})
 }
 
-// Of the end of what is missing nothing may be known; then none is told.
+// If nobody knows up to when data is missing, the report gives no end.
 func TestWhatIsMissingAtTheEnd(t *testing.T) {
 	dir, _ := recordedLive(t)
 	for _, c := range []struct {

@@ -18,7 +18,7 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// machineOf records a made up machine and knows what a reader must find.
+// machineOf records an invented machine and knows what a reader must find.
 type machineOf struct {
 	*storetest.Machine
 	w      *Writer
@@ -38,7 +38,7 @@ func newMachineOf(t *testing.T, dir string, processes int) *machineOf {
 	return k
 }
 
-// step records one second, and has those who wait for the disk get on.
+// step records one second, and lets goroutines that wait for the disk continue.
 func (m *machineOf) step(t *testing.T) {
 	t.Helper()
 	time.Sleep(time.Second)
@@ -76,7 +76,7 @@ func (m *machineOf) check(t *testing.T, r *store.Reader) {
 	}
 }
 
-// part is what one generation of a journal holds.
+// part describes one generation of a journal.
 type part struct {
 	records, copies int64 // bytes
 	first, last     int64 // continuous clocks of ticks
@@ -123,9 +123,9 @@ func parts(t *testing.T, dir string) (list []part) {
 	return list
 }
 
-// What a reader of a live archive has to decode one by one is little, however much
-// the journal holds, and what it reads is what was recorded: anew, and one that
-// stays, at any time, across turns, copies, commits and the end.
+// A reader of a live archive decodes few records one by one, however much the journal holds.
+// It reads what was recorded, both a new reader and one that stays open, at any time, across
+// rotations, copies, commits and the end.
 func TestALiveArchiveOpensByParts(t *testing.T) {
 	proof.Unraced(t)
 	synctest.Test(t, func(t *testing.T) {

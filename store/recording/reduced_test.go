@@ -15,7 +15,7 @@ import (
 	"tachograph/store/reduce"
 )
 
-// reduceTo makes the reduced archive of another one.
+// reduceTo makes a reduced archive from others.
 func reduceTo(t *testing.T, to string, from ...string) {
 	t.Helper()
 	var files []*archive.File
@@ -49,7 +49,8 @@ func TestPruneReducesFirst(t *testing.T) {
 			}
 			return done
 		}
-		// Nothing goes before there is something made of it, and no more at a time than would.
+		// No archive is removed before its reduced archive exists, and Prune asks for no
+		// more reduced archives at a time than it would remove.
 		for range 3 {
 			if done := pass(); len(done.Removed) > 0 || !slices.Equal(done.Due, archives[:1]) {
 				t.Fatalf("%+v", done)
@@ -62,12 +63,13 @@ func TestPruneReducesFirst(t *testing.T) {
 		if done := pass(); len(done.Removed) > 0 || !slices.Equal(done.Due, archives[1:2]) {
 			t.Fatalf("%+v", done)
 		}
-		// Where there is no room for it an archive stays whose age is over,
+		// If there is no room for the reduced archive, an archive stays although it is too
+		// old.
 		rule.Crowded = map[string]string{archives[1]: "the disk is full"}
 		if done := pass(); len(done.Removed) > 0 {
 			t.Fatalf("%+v", done)
 		}
-		// and goes if that makes room; what is damaged goes as it always did.
+		// It is removed if that makes room. A damaged archive is removed as it always was.
 		rule.KeepSize = 1
 		if done := pass(); len(done.Removed) != 1 || done.Removed[0].Path != archives[1] || !strings.Contains(done.Removed[0].Why, "no room") {
 			t.Fatalf("%+v", done)
@@ -76,7 +78,7 @@ func TestPruneReducesFirst(t *testing.T) {
 		if done := pass(); len(done.Removed) != 1 || done.Removed[0].Path != archives[2] || !strings.Contains(done.Removed[0].Why, "cannot be reduced") {
 			t.Fatalf("%+v", done)
 		}
-		// The small one went in none of these, and goes in its own time.
+		// None of these passes removed the reduced archive. It has its own limit.
 		rule.KeepSize, rule.KeepReducedFor = 0, 90*time.Hour
 		if _, err := os.Stat(reducedName(archives[0])); err != nil {
 			t.Fatal(err)

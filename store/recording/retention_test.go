@@ -37,8 +37,8 @@ func somedaysBy(t *testing.T, create func(testing.TB, Options) *Writer) (dir str
 	return dir, archives, now()
 }
 
-// prune prunes by the limits until a pass removes nothing more, and returns
-// what each pass removed.
+// prune prunes by the limits until a pass removes nothing more, and returns what each pass
+// removed.
 func prune(t *testing.T, dir string, rule Retention) (passes [][]string, kept string) {
 	t.Helper()
 	rule.Host = testOptions("").Host
@@ -75,7 +75,7 @@ func TestPruneByAge(t *testing.T) {
 		if got := numbers(t, dir); !slices.Equal(got, upTo(51)[20:]) {
 			t.Fatalf("left: %v", got)
 		}
-		// However short the time, the last ones stay.
+		// However short the time limit, the last archives stay.
 		prune(t, dir, Retention{Limits: Limits{KeepFor: time.Nanosecond}, Now: at})
 		if got := numbers(t, dir); !slices.Equal(got, upTo(51)[30:]) {
 			t.Fatalf("left: %v", got)
@@ -100,8 +100,8 @@ func TestPruneBySize(t *testing.T) {
 		if !slices.Equal(slices.Concat(passes...), archives[:1]) || kept != "" {
 			t.Fatalf("removed %v, kept: %s", passes, kept)
 		}
-		// However small the limit, what is being written and the last finished
-		// archive stay, and no pass takes all.
+		// However small the size limit, the live archive and the last finished one stay, and
+		// no pass removes all others.
 		passes, kept = prune(t, dir, Retention{Limits: Limits{KeepSize: 1}, Now: at})
 		if !slices.Equal(slices.Concat(passes...), archives[1:4]) || len(passes) != 3 || !strings.Contains(kept, "always kept") {
 			t.Fatalf("removed %v, kept: %s", passes, kept)
@@ -112,14 +112,14 @@ func TestPruneBySize(t *testing.T) {
 	})
 }
 
-// A recordedHost records archives of a day each, over several boots and
-// with a clock that may be wrong.
+// A recordedHost records archives of a day each, over several boots, with a clock that may
+// be wrong.
 type recordedHost struct {
 	t     *testing.T
 	dir   string
 	opt   Options
 	real  int64 // seconds since the first boot
-	boot  int64 // when this boot was
+	boot  int64 // time of this boot
 	off   time.Duration
 	clock proof.Clock
 	w     *Writer
@@ -139,8 +139,7 @@ func (h *recordedHost) now() metric.Stamp {
 	return metric.Stamp{Wall: 1_790_000_000e9 + h.real*1e9 + int64(h.off), Awake: up, Cont: up}
 }
 
-// reboot begins another boot after some time, with a clock that is wrong by
-// off.
+// reboot begins another boot some time later, with a clock that is wrong by off.
 func (h *recordedHost) reboot(id string, after, off time.Duration) {
 	h.t.Helper()
 	if h.w != nil {
@@ -178,7 +177,7 @@ func (h *recordedHost) days(n int) {
 	}
 }
 
-// prune is one pass by age and returns how many archives it removed.
+// prune makes one pass by age and returns how many archives it removed.
 func (h *recordedHost) prune(keep time.Duration) (int, string) {
 	h.t.Helper()
 	done, err := h.w.Prune(Limits{KeepFor: keep}, h.now())
@@ -196,7 +195,7 @@ func TestPruneByAWrongClock(t *testing.T) {
 		doubt bool
 	}{
 		{"right", 0, false},
-		{"four days ahead", 4 * day, false}, // within what is taken on trust
+		{"four days ahead", 4 * day, false}, // within what is believed at once
 		{"months ahead", 120 * day, true},
 		{"years ahead", 4000 * day, true},
 		{"months behind", -120 * day, false},
@@ -214,14 +213,14 @@ func TestPruneByAWrongClock(t *testing.T) {
 			if n, kept := h.prune(30 * day); n != 0 || (kept != "") != c.doubt {
 				t.Fatalf("at the start %d archives were removed, kept: %q", n, kept)
 			}
-			// A day later, after a turn and another boot, it is no truer.
+			// A day later, after a rotation and another boot, the clock is still wrong.
 			h.days(1)
 			h.reboot("c", time.Minute, c.off)
 			if n, kept := h.prune(30 * day); n != 0 || (kept != "") != c.doubt {
 				t.Fatalf("a day later %d archives were removed, kept: %q", n, kept)
 			}
-			// With the right clock again nothing that was recorded under the
-			// wrong one is taken for old.
+			// With the right clock again, archives recorded under the wrong one do not count
+			// as old.
 			h.reboot("d", time.Minute, 0)
 			h.days(4)
 			if n, kept := h.prune(30 * day); n != 0 {
@@ -234,7 +233,7 @@ func TestPruneByAWrongClock(t *testing.T) {
 	}
 }
 
-// The clock may be set while recording, too.
+// The clock may also be set while recording.
 func TestPruneAfterTheClockIsSet(t *testing.T) {
 	proof.Unraced(t)
 	const day = 24 * time.Hour
@@ -249,16 +248,16 @@ func TestPruneAfterTheClockIsSet(t *testing.T) {
 	if n, kept := h.prune(30 * day); n != 0 || kept == "" {
 		t.Fatalf("%d archives were removed, kept: %q", n, kept)
 	}
-	// A machine that was really off for a year gets rid of its old archives in
-	// the end, but never of all at once.
+	// A machine that was really off for a year loses its old archives in the end, but never
+	// all at once.
 	h.days(2)
 	if n, kept := h.prune(30 * day); n != 3 || kept == "" {
 		t.Fatalf("%d archives were removed, kept: %q", n, kept)
 	}
 }
 
-// Where there is too much, what was recorded first goes first, whatever the
-// clock said.
+// If the archives are too large, those recorded first are removed first, whatever the clock
+// said.
 func TestPruneBySizeUnderAWrongClock(t *testing.T) {
 	proof.Unraced(t)
 	const day = 24 * time.Hour
@@ -342,7 +341,7 @@ func TestPruneLeavesForeignFilesAlone(t *testing.T) {
 		}
 		foreign := map[string][]byte{
 			"notes.txt":  []byte("hello"),
-			"mine.tacho": archive, // somebody's copy, not named by us
+			"mine.tacho": archive, // a copy that somebody made, with a name that is not ours
 			"x--y.tacho": archive,
 			"mac-20260101T000000Z--20260102T000000Z.tacho":     []byte("not an archive at all"),
 			"mac-20260101T000000Z--20260102T000000Z.tacho.bak": archive,
@@ -361,7 +360,7 @@ func TestPruneLeavesForeignFilesAlone(t *testing.T) {
 		if err := os.Symlink(elsewhere, link); err != nil {
 			t.Fatal(err)
 		}
-		// One that was damaged after it was finished is still ours.
+		// An archive that was damaged after it was finished is still ours.
 		damaged := filepath.Join(dir, "mac-20260301T000000Z--20260302T000000Z.tacho")
 		broken := slices.Clone(archive)
 		clear(broken[:100])

@@ -13,8 +13,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// Between two steps no write makes the journal longer, and what commits leave is
-// written over. At the end nothing of it stays.
+// The journal grows by steps of roomStep, and no other write makes it longer. Files that
+// commits free are used again. At the end none of them is left.
 func TestJournalIsWrittenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestJournalIsWrittenOver(t *testing.T) {
 				}
 			}
 		}
-		// The first of each new file are its beginning, the first record and the zeros.
+		// The first writes to a new file are its beginning, the first record and the zeros.
 		if longer > 4*created || writes < 600 {
 			t.Errorf("%d of %d writes made one of %d files longer", longer, writes, created)
 		}
@@ -82,8 +82,7 @@ func TestJournalIsWrittenOver(t *testing.T) {
 	})
 }
 
-// Where the disk has no room for what is not needed yet, the journal becomes longer
-// record by record.
+// If the disk has no room for the zeros, the journal grows with each record.
 func TestNoRoomForTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -16,15 +16,15 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// promise is what the status said of the loss that a crash would cost: nothing
-// of the ticks accepted until then, from that operation on.
+// promise is what the status said at an operation about the loss that a crash would cause:
+// from that operation on, no tick of the first ticks.
 type promise struct {
 	op    int
 	ticks int
 }
 
-// An archive says what its host was called when it was begun, and which system it ran; that
-// of another machine is not believed.
+// The header of an archive has the name and the system that its host had when the archive
+// was begun. A name with the ID of another machine is ignored.
 func TestHostOfALaterArchive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opt := testOptions(t.TempDir())
@@ -61,9 +61,9 @@ func TestHostOfALaterArchive(t *testing.T) {
 	})
 }
 
-// Around a rotation everything accepted is synced on schedule,
-// wherever it stands. What the status has promised must survive a crash at each
-// operation from then on, also where the old archive is finished late.
+// Around a rotation, everything accepted is synced on schedule, in whichever file it is.
+// What the status promised must survive a crash at each later operation, also if the old
+// archive is finished late.
 func TestCrashAroundARotation(t *testing.T) {
 	proof.Unraced(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -110,8 +110,8 @@ func TestCrashAroundARotation(t *testing.T) {
 		}
 		record(2)
 		safe()
-		// A rotation that is not finished before the recorder ends, and an end at which
-		// the archive takes nothing any more.
+		// A rotation that is not finished before the recorder ends, and an end at which the
+		// archive refuses everything.
 		if _, err := w.BeginRotation("test"); err != nil {
 			t.Fatal(err)
 		}

@@ -18,9 +18,9 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// TestAReadersLockKeepsNobodyFromRecording has somebody who may read archives
-// lock the unfinished one: the recorder tells, begins a new one, and takes the
-// old one up when it is free.
+// TestAReadersLockKeepsNobodyFromRecording: a user who may read archives locks the live one.
+// The recorder reports that, begins a new archive, and continues the old one when the lock
+// is free.
 func TestAReadersLockKeepsNobodyFromRecording(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, how := range []int{syscall.LOCK_SH, syscall.LOCK_EX} {
@@ -62,8 +62,8 @@ func TestAReadersLockKeepsNobodyFromRecording(t *testing.T) {
 	})
 }
 
-// TestWhatLiesAmongTheArchives starts with links, pipes and directories among
-// the recorder's files.
+// TestWhatLiesAmongTheArchives starts a recorder with links, pipes and directories among its
+// files.
 func TestWhatLiesAmongTheArchives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, name := range []string{"x-20250615T110000Z.live", "zz-20990615T120000Z.live", "x-20250615T110000Z--20250615T120000Z.tacho", "recorder.status", "recorder.unshipped"} {
@@ -98,14 +98,13 @@ func TestWhatLiesAmongTheArchives(t *testing.T) {
 	})
 }
 
-// TestDamagedArchivesAreSetAside spoils what an earlier run left, one record,
-// fact or bucket at a time: it is set aside as it is, and recording goes on in a
-// new archive.
+// TestDamagedArchivesAreSetAside damages what an earlier run left, one record, fact or
+// bucket at a time. The recorder must set it aside unchanged and go on in a new archive.
 func TestDamagedArchivesAreSetAside(t *testing.T) {
 	spoils := map[string]func(*bbolt.Tx) error{}
 	for _, name := range layout.Buckets {
 		spoils["no bucket "+name] = func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte(name)) }
-		if name != layout.BucketChunks { // which are read when they are asked for
+		if name != layout.BucketChunks { // chunks are read only when a query needs them
 			spoils["a record of "+name] = func(tx *bbolt.Tx) error {
 				b := tx.Bucket([]byte(name))
 				key, stored := b.Cursor().First()

@@ -13,10 +13,10 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// alike is how all arguments of a test begin, so that much text makes small chunks.
+// alike is the beginning of all arguments in a test, so that much text makes small chunks.
 var alike = strings.Repeat("a", 2991)
 
-// argsTick is a tick of processes that are all new and were started with a lot of text.
+// argsTick returns a tick of processes that are all new and have long arguments.
 func argsTick(at metric.Stamp, g *metric.Group, n, rows int) *metric.Tick {
 	b := &metric.Block{Group: g, At: at, Cols: []metric.Column{{Bits: make([]uint64, rows), Words: make([]string, rows)}}}
 	for i := range rows {
@@ -28,8 +28,8 @@ func argsTick(at metric.Stamp, g *metric.Group, n, rows int) *metric.Tick {
 	return &metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{b}}
 }
 
-// TestMuchText records more text at once than a chunk may have, in ticks that bring
-// nearly as much as a record of the journal takes, and finishes the archive.
+// TestMuchText records more text at once than a chunk may have, in ticks whose text nearly
+// fills a record of the journal, and finishes the archive.
 func TestMuchText(t *testing.T) {
 	if !proof.Long() {
 		t.Skip("encodes a hundred megabytes, with TACHO_LONG")

@@ -22,7 +22,7 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// troubled makes a writer on a disk that can be made to refuse.
+// troubled makes a writer on a disk that can be made to fail.
 func troubled(t *testing.T, change func(*Options)) (w *Writer, d *disktest.FS, log *proof.Log) {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func troubled(t *testing.T, change func(*Options)) (w *Writer, d *disktest.FS, l
 	return create(t, opt), d, log
 }
 
-// refuse makes everything fail that changes the disk.
+// refuse makes all operations fail that change the disk.
 func refuse(d *disktest.FS, err error) {
 	d.Fail(func(op disktest.Op) error {
 		switch op.Kind {
@@ -48,7 +48,7 @@ func refuse(d *disktest.FS, err error) {
 	})
 }
 
-// hold appends ticks that the disk refuses.
+// hold appends ticks while the disk fails.
 func hold(t *testing.T, w *Writer, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
@@ -83,8 +83,8 @@ func TestAFullDiskCostsNothingThatFitsIntoMemory(t *testing.T) {
 				if s := w.Status(); !strings.Contains(s.Degraded, trouble.Error()) || s.Held == 0 || s.Dropped != 0 {
 					t.Fatalf("status %+v", s)
 				}
-				// What was accepted before can be read meanwhile; behind it stands
-				// the record that did not get through.
+				// Meanwhile, ticks accepted before can be read. After them comes the record
+				// that was not written.
 				r, err := store.Open(dir)
 				if err != nil {
 					t.Fatal(err)
@@ -150,8 +150,7 @@ func TestBeyondTheMemoryBoundAGapIsTold(t *testing.T) {
 			t.Fatalf("status %+v", s)
 		}
 		d.Fail(nil)
-		// The first ticks after the trouble find the journal working; they are kept
-		// as soon as the queue has been sealed.
+		// The journal works again, but ticks are kept only once the queue has been sealed.
 		first := n
 		for err := ErrDropped; err != nil; n++ {
 			if err = w.Append(testTick(step(time.Second), n)); n > first+200 {
@@ -254,7 +253,7 @@ func TestDirectoriesThatAreNotFit(t *testing.T) {
 		if _, err := Create(opt); err == nil || !strings.Contains(err.Error(), "no such group") {
 			t.Errorf("an unknown group: %v", err)
 		}
-		// Parents are made, with the mode that archives are to have.
+		// Parents are created, with the mode of directories of archives.
 		deep := filepath.Join(base, "x", "y", "z")
 		create(t, testOptions(deep))
 		st, err := os.Stat(deep)

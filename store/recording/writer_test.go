@@ -18,8 +18,8 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// now reads the clocks. Tests run in bubbles of synctest, where time passes when
-// everybody waits for it.
+// now reads the clocks. Tests run in bubbles of synctest, where time passes when all
+// goroutines wait for it.
 func now() metric.Stamp {
 	up := int64(time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))) // when bubbles begin
 	return metric.Stamp{Wall: 1_790_000_000e9 + up, Awake: up, Cont: up}
@@ -31,7 +31,7 @@ func step(d time.Duration) metric.Stamp {
 	return now()
 }
 
-// settle lets pass what the Writer puts off at most.
+// settle waits for as long as the Writer delays anything.
 func settle() {
 	time.Sleep(2 * retryMost)
 	synctest.Wait()
@@ -51,7 +51,7 @@ var testGroup = &metric.Group{Name: "mem", Metrics: []*metric.Desc{
 	{Name: "mem.c", Type: metric.String, Sem: metric.Discrete, Class: metric.Fast, Help: "third"},
 }}
 
-// testTick is a tick whose values tell its number.
+// testTick returns a tick whose values show its number.
 func testTick(at metric.Stamp, n int) *metric.Tick {
 	b := &metric.Block{Group: testGroup, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{
 		{Bits: []uint64{uint64(n)}}, {Bits: []uint64{uint64(n) << 40}}, {Bits: []uint64{0}, Words: []string{fmt.Sprintf("s%d", n/10)}},
@@ -62,7 +62,7 @@ func testTick(at metric.Stamp, n int) *metric.Tick {
 	return &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{b}}
 }
 
-// numbers reads back which ticks the archives hold, and checks that each is
+// numbers returns the numbers of the ticks in the archives, and checks that each tick is
 // whole.
 func numbers(t testing.TB, paths ...string) []int {
 	t.Helper()
@@ -126,8 +126,8 @@ func recordTicks(t testing.TB, w *Writer, from, to int) {
 	}
 }
 
-// TestMain has the compressors made that all archives share: what is made within
-// a test's bubble of time serves nobody outside of it.
+// TestMain creates the compressors that all archives share: if the first test created them
+// inside its bubble, they would not work outside.
 func TestMain(m *testing.M) {
 	if _, err := chunk.Unpack(chunk.Pack(make([]byte, 100)), 100); err != nil {
 		panic(err)
@@ -135,8 +135,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// create begins a recording, the finished archives of which must be sound when
-// the test ends.
+// create begins a recording. At the end of the test its finished archives must be sound.
 func create(t testing.TB, opt Options) *Writer {
 	t.Helper()
 	w := createUnchecked(t, opt)
@@ -144,8 +143,8 @@ func create(t testing.TB, opt Options) *Writer {
 	return w
 }
 
-// createUnchecked is create for tests that damage what was recorded, or put
-// something else beside it.
+// createUnchecked is create for tests that damage what was recorded, or put other files
+// beside it.
 func createUnchecked(t testing.TB, opt Options) *Writer {
 	t.Helper()
 	w, err := Create(opt)
@@ -176,7 +175,7 @@ func TestWhatIsRecordedIsReadBack(t *testing.T) {
 		opt.Seal = 100 * time.Second
 		w := create(t, opt)
 		recordTicks(t, w, 0, 100)
-		// Unsealed: from the journal.
+		// Not sealed yet: read from the journal.
 		if got := numbers(t, dir); !slices.Equal(got, upTo(100)) {
 			t.Fatalf("live, unsealed: %v", got)
 		}
@@ -293,8 +292,8 @@ func TestRotate(t *testing.T) {
 	})
 }
 
-// A run that ends before its first tick leaves an archive of events alone,
-// which has its place in the order of time all the same.
+// If a run ends before its first tick, its archive holds only events. Such an archive also
+// has its place in the order of time.
 func TestAnArchiveWithoutTicksHasItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
