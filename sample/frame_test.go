@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A frame that is used for other metrics of its group has their columns, and still
-// knows who was there.
+// If a frame is used for other metrics of its group, it has their columns, and still knows
+// the previous rows.
 func TestChoose(t *testing.T) {
 	full := &metric.Group{Name: "disk", Indom: "disk", Metrics: []*metric.Desc{
 		{Name: "a", Type: metric.U64}, {Name: "b", Type: metric.String}, {Name: "c", Type: metric.U32},
@@ -69,7 +69,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// source is one whose reading a test writes.
+// source is a source whose Read is a function of the test.
 type source struct{ read func() error }
 
 func (s source) Name() string                  { return "source" }

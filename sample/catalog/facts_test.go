@@ -31,8 +31,8 @@ func facts(t *testing.T, name string) []map[string]string {
 	return rows
 }
 
-// corrected are the metrics whose type, semantics or units are not those of
-// the table of facts, and why.
+// corrected lists metrics whose type, semantics or units differ from the table of facts,
+// with the reason.
 var corrected = map[string]string{
 	"disk.all.avgrq_sz": "computed over the interval, in fractions",
 	"disk.all.await":    "computed over the interval, in fractions",
@@ -99,8 +99,8 @@ var corrected = map[string]string{
 	"vm.pageout_inactive_clean": "unsigned: its neighbour has gone negative",
 }
 
-// agrees reports whether the type, semantics, units and domain of a row are
-// those of the table of facts.
+// agrees reports whether the type, semantics, units and domain of a row are those of the
+// table of facts.
 func agrees(t *testing.T, d *metric.Desc, f map[string]string) bool {
 	indom := f["indom"]
 	switch indom {
@@ -146,8 +146,8 @@ func TestDarwinFacts(t *testing.T) {
 	}
 }
 
-// unitsElsewhere are metrics whose units on Linux are not those of PCP's
-// Linux tables, and why.
+// unitsElsewhere lists metrics whose units on Linux differ from those in PCP's Linux tables,
+// with the reason.
 var unitsElsewhere = map[string]string{
 	"hinv.nfilesys":                     "a number of things needs no unit, as on macOS",
 	"proc.fd.count":                     "a number of things needs no unit, as on macOS",

@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// What can be plugged in, mounted, swapped, renamed or updated while the machine runs is
-// not read once an archive.
+// A metric of something that can be plugged in, mounted, swapped, renamed or updated while
+// the machine runs must not be read only once an archive.
 func TestWhatMovesIsNotStatic(t *testing.T) {
 	for _, p := range []Platform{Darwin, Linux} {
 		for _, d := range For(p) {

@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// aliases are names for one number: they share the identifier on purpose,
-// because PCP's own tables do.
+// aliases are several names for one number. They share the identifier on purpose, because
+// they do so in PCP's own tables.
 var aliases = map[string]string{
 	"proc.psinfo.maj_flt":  "proc.psinfo.majflt",
 	"proc.psinfo.pgrp":     "proc.psinfo.pgid",
@@ -106,8 +106,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// squeeze leaves only letters, so that "Active CPU" and "active.cpu" compare
-// equal.
+// squeeze keeps only letters, so that "Active CPU" and "active.cpu" are equal.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {
@@ -176,8 +175,7 @@ func TestFallsOfCounters(t *testing.T) {
 	}
 }
 
-// Whatever says that it is in percent has that unit, also in archives that do
-// not say so.
+// Every metric whose text says percent has that unit, also in archives that do not say so.
 func TestPercentIsAUnit(t *testing.T) {
 	for _, p := range []Platform{Darwin, Linux} {
 		for _, d := range For(p) {

@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// TestTelemetry holds what is said of the telemetry service against the
-// inventory: its 243 sysctls by their names, and what it computes.
+// TestTelemetry compares the catalog's rows of the telemetry service with the inventory: its
+// 243 sysctls by name, and the metrics that it computes.
 func TestTelemetry(t *testing.T) {
 	n := 0
 	for _, row := range facts(t, "sysctl_inventory.tsv") {
@@ -50,7 +50,7 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-// A category of the service has its metrics on Darwin and no others.
+// A category of the service has exactly its own metrics on Darwin.
 func TestTelemetryCategoriesAreExact(t *testing.T) {
 	theirs := make(map[string]bool)
 	for _, c := range TelemetryCategories() {

@@ -23,7 +23,7 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 				frames = append(frames, f)
 			}
 		}
-		// A clock that runs ahead makes each reading a new round.
+		// With a clock that runs ahead, each reading is a new round.
 		var ahead int64
 		c := &sample.Context{Emit: func(metric.Event) {}, Now: func() metric.Stamp {
 			at := Now()
@@ -46,8 +46,8 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Other programs may use up the kernel's fresh answers of a second. What then
-// is repeated to us is absent; the rest goes on.
+// Other programs may use up the kernel's fresh answers of a second. Answers that the kernel
+// then repeats are absent, and reading goes on.
 func TestMemoryWhileOthersAsk(t *testing.T) {
 	s := newMemorySource()
 	defer s.Close()
@@ -64,7 +64,7 @@ func TestMemoryWhileOthersAsk(t *testing.T) {
 		t.Fatalf("no %s", name)
 		return metric.Value{}
 	}
-	// Earlier tests have used up answers: begin a second of the kernel's.
+	// Earlier tests have used up answers. Wait for the kernel's next second.
 	time.Sleep(repeatWindow)
 	words := make([]uint32, 38)
 	for range 12 {
@@ -73,8 +73,8 @@ func TestMemoryWhileOthersAsk(t *testing.T) {
 		}
 	}
 	others, _ := decode.VMFaults.Uint(decode.Words(nil, words))
-	// The kernel's counters move with its clock: let them, within the second
-	// whose answers are used up.
+	// The kernel's counters move with its clock: let them move, within the second whose
+	// answers are used up.
 	for start := Now().Cont; Now().Cont-start < 50e6; {
 		runtime.Gosched()
 	}
@@ -90,7 +90,7 @@ func TestMemoryWhileOthersAsk(t *testing.T) {
 	}
 }
 
-// Cores are labelled with their kind where the machine has kinds.
+// Cores have a label with their kind if the machine has several kinds.
 func TestCoresAreLabelled(t *testing.T) {
 	s := newCPUSource()
 	defer s.Close()
@@ -116,7 +116,7 @@ func TestCoresAreLabelled(t *testing.T) {
 	}
 }
 
-// The interface MIB asked one by one must give what it gives all at once.
+// The interface MIB must give the same values one by one as all at once.
 func TestInterfaceMIBOneByOne(t *testing.T) {
 	bytes := func(from int) map[string]uint64 {
 		s := newInterfaceSource()

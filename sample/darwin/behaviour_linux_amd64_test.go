@@ -14,8 +14,8 @@ import (
 	"tachograph/sample/darwin/darwintest"
 )
 
-// write makes a scenario that starts from the shipped laptop. The program is root's
-// there, whoever runs this test.
+// write writes a scenario that extends the shipped laptop's. In it the program belongs to
+// root, whoever runs this test.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.scn")
@@ -63,8 +63,8 @@ func TestOnTheSimulatedMac(t *testing.T) {
 	}
 }
 
-// The TCP statistics are zeros for an ordinary user while the switch is on;
-// the recorder follows the switch.
+// While the switch is on, an ordinary user gets zeros as TCP statistics. The recorder
+// follows the switch.
 func TestTCPGateFollowsTheSwitch(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -84,7 +84,7 @@ sysctl net.inet.tcp.disable_access_to_stats step 1 4.5 0 8.5 1
 		case shut && !strings.HasPrefix(x.absent, "withheld by the kernel: net.inet.tcp.disable_access_to_stats is 1"):
 			t.Errorf("round %d: %q (%s), want the reason of the refusal", round, x.value, x.absent)
 		}
-		// Connection states are not withheld.
+		// The kernel does not withhold connection states.
 		if n := r.number(t, round, "network.tcp.currestab", ""); n != 7 {
 			t.Errorf("round %d: established %v", round, r.at(t, round, "network.tcp.currestab", ""))
 		}
@@ -106,8 +106,7 @@ func TestTCPGateRootSaysNothing(t *testing.T) {
 	}
 }
 
-// Zeros while connections are established are a refusal whatever the switch
-// says.
+// If connections are established, zeros are a refusal, whatever the switch says.
 func TestTCPGateJudgesByTheEffect(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -130,8 +129,8 @@ sysctl net.inet.tcp.stats hex "`+strings.Repeat("00", 992)+`"
 	}
 }
 
-// Calls that fail from some moment on make values absent, with the call's
-// name, and nothing else; when they work again, so do the values.
+// If calls fail for a while, their values are absent with the call's name, and no other
+// values are. When the calls work again, the values return.
 func TestCallsThatFailForAWhile(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -195,8 +194,8 @@ fail IORegistryEntryCreateCFProperty:AppleSmartBattery 1 from 2.5 until 5.5
 	}
 }
 
-// While no disk tells its statistics there is no total either: the sum of
-// before is not shown as one of now.
+// While no disk returns statistics, the total is absent too. The last sum must not be shown
+// as the present one.
 func TestTotalsOfDisksThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -219,8 +218,8 @@ fail IORegistryEntryCreateCFProperty 1 from 2.5 until 5.5
 	}
 }
 
-// Interfaces, disks and mounts come and go; what they counted stays in the
-// totals, which never fall.
+// Interfaces, disks and mounts come and go. What they counted stays in the totals, which
+// never fall.
 func TestThingsComeAndGo(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -261,7 +260,7 @@ ioreg {
 			}
 		}
 	}
-	// The fixed disk reads 110 times a second.
+	// One disk stays, and reads 110 times a second.
 	elapsed := (r.clocks[51].Awake - r.clocks[0].Awake) / 1e9
 	if d := r.number(t, 25, "disk.all.read", "") - r.number(t, 0, "disk.all.read", ""); d < 777+110*(elapsed-2) || d > 777+110*(elapsed+1) {
 		t.Errorf("disk.all.read gained %d in %d s, want 110 a second and the stick's 777", d, elapsed)
@@ -274,7 +273,7 @@ ioreg {
 	}
 }
 
-// An answer that the kernel repeats because it was asked too often is no
+// If a program asks too often, the kernel repeats its last answer. Such an answer is not a
 // measurement.
 func TestRepeatedAnswersAreStale(t *testing.T) {
 	t.Parallel()
@@ -283,7 +282,7 @@ func TestRepeatedAnswersAreStale(t *testing.T) {
 	last, stale := "", 0
 	for round := range r.rounds {
 		if round > 0 && r.clocks[2*round].Cont-r.clocks[2*round-2].Cont < int64(sameRound)+int64(10*time.Millisecond) {
-			// So close together two readings share an answer.
+			// Two readings this close share an answer.
 			continue
 		}
 		switch x := r.at(t, round, "mem.pages.faults", ""); {
@@ -300,8 +299,8 @@ func TestRepeatedAnswersAreStale(t *testing.T) {
 	}
 }
 
-// Without the interface MIB the byte counts are those of the list: cut, and
-// marked so.
+// Without the interface MIB, byte counts come from the interface list. They are cut to 32
+// bits, and marked so.
 func TestByteCountsWithoutTheInterfaceMIB(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -317,7 +316,7 @@ func TestByteCountsWithoutTheInterfaceMIB(t *testing.T) {
 	}
 }
 
-// The device tree knows which core is of which kind better than their order.
+// The device tree gives the kind of a core more reliably than the order of the cores does.
 func TestCoresOfTwoDies(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -334,7 +333,7 @@ func TestCoresOfTwoDies(t *testing.T) {
 	}
 }
 
-// What the system calls itself is followed while it runs.
+// The recorder notices a new system version while it runs.
 func TestTheSystemIsUpdatedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -361,7 +360,7 @@ sysctl kern.hostname step "before" 3.5 "after"
 	}
 }
 
-// Sleep is where the awake clock and the continuous one part.
+// In sleep the awake clock stops and the continuous clock goes on.
 func TestSleepAndWake(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -386,7 +385,7 @@ func TestSleepAndWake(t *testing.T) {
 	}
 }
 
-// A sysctl that nobody knows is read rarely, until it is seen to move.
+// A sysctl that is in no table is read rarely, until it changes.
 func TestUnknownSysctlsArePromoted(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -397,7 +396,7 @@ func TestUnknownSysctlsArePromoted(t *testing.T) {
 	}
 }
 
-// An hour of sampling leaves nothing behind (run sees to that).
+// An hour of sampling leaks nothing (run checks that).
 func TestAnHourLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -413,8 +412,8 @@ func TestAnHourLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestCallsPerRound prints what a round of each class costs, and a look of all
-// sources, and bounds it.
+// TestCallsPerRound prints and bounds the cost of a round of each class, and of a look of
+// all sources.
 func TestCallsPerRound(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -446,8 +445,8 @@ func TestCallsPerRound(t *testing.T) {
 	}
 }
 
-// What the sources call, by whether the answer is the kernel's (or another
-// process's) or a library's. What Go's own runtime calls is neither.
+// The calls of the sources, by whether the kernel (or another process) answers or a library
+// does. Calls of Go's own runtime are in neither list.
 var (
 	intoKernel = regexp.MustCompile(`^(sysctl|host_|processor_set_|vm_deallocate|mach_port_|getfsstat|getutxent|setutxent|endutxent|notify_|IO(PS|Service[GOC]|Iterator|Object|Registry|Connect))`)
 	inLibrary  = regexp.MustCompile(`^(CF|IOServiceMatching|mach_continuous_time)`)

@@ -9,8 +9,8 @@ import (
 	"tachograph/sample/darwin/darwintest"
 )
 
-// A laptop of the newest kind: the oracle knows its values, this test those
-// that are labels or absent.
+// A laptop of the newest kind. The oracle test knows its values; this test checks labels and
+// absent values.
 func TestNewestLaptop(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -34,7 +34,7 @@ func TestNewestLaptop(t *testing.T) {
 	}
 }
 
-// What macOS does not know about the battery is absent, with the reason.
+// If macOS does not know how long the battery lasts, the value is absent, with the reason.
 func TestBatteryTime(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -77,7 +77,7 @@ ioreg { at "AppleSmartBattery" { prop "Voltage" int 4294967296; prop "Amperage" 
 	}
 }
 
-// However many mounts there are, each has its row, by the place where it is.
+// Each mount has a row, named by its mount point, however many there are.
 func TestManyMounts(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -102,8 +102,8 @@ func TestManyMounts(t *testing.T) {
 	}
 }
 
-// One mounted over another is what programs see; that is no event at every
-// reading.
+// If one volume is mounted over another, the row shows the upper one, as programs see it.
+// That is not an event at every reading.
 func TestMountedOver(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)

@@ -15,23 +15,22 @@ import (
 	"tachograph/sample/metric"
 )
 
-// TestDump is the half of the oracle test that runs as a darwin program: it
-// opens the sources, reads every class a number of times and prints what it
-// read. The other half, which knows what the values must be, starts it.
+// TestDump is the half of the oracle test that runs as a darwin program. It opens the
+// sources, reads every class a number of times and prints what it read. The other half
+// starts it, and knows what the values must be.
 //
-// The lines are tab-separated: M metric type class reason-it-is-lacking;
-// V round metric instance value; X round metric instance reason-it-is-absent;
-// I round indom instance key labels; E round kind text; F round source error;
-// T round wall awake continuous, as it begins and as it ends.
+// The lines are tab-separated: M metric type class reason-it-is-lacking; V round metric
+// instance value; X round metric instance reason-it-is-absent; I round indom instance key
+// labels; E round kind text; F round source error; T round wall awake continuous, at its
+// beginning and at its end.
 //
-// Next to no time passes while a round is read: between two, it writes what time it is to
-// the file TACHO_DUMP_CLOCK, by which the simulated clocks go.
+// Next to no time passes while a round is read. Between two rounds TestDump writes the time
+// to the file TACHO_DUMP_CLOCK, which the simulated clocks follow.
 //
-// TACHO_DUMP_ONLY restricts it to some classes, TACHO_DUMP_NATURAL reads each
-// class at its own interval, counted in rounds of a second,
-// TACHO_DUMP_REFRESH calls Refresh every so many rounds, and TACHO_DUMP_LOOK
-// after each round for the sources that see a change, each of which is a line
-// "E round look source".
+// TACHO_DUMP_ONLY restricts it to some classes. TACHO_DUMP_NATURAL reads each class at its
+// own interval, counted in rounds of a second. TACHO_DUMP_REFRESH is the number of rounds
+// after which it calls Refresh. With TACHO_DUMP_LOOK it calls Look after each round, and
+// prints a line "E round look source" for each source that sees a change.
 func TestDump(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("TACHO_DUMP_ROUNDS"))
 	if err != nil {
@@ -88,7 +87,7 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// reader is the frames of one source for one class.
+// reader holds the frames of one source for one class.
 type reader struct {
 	source sample.Source
 	class  metric.Class

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What matches, loads or is put in after the start is seen, read and, where it
-// is a thing, told; and so is what goes.
+// Drivers, devices and settings that appear after the start are seen and read. Devices also
+// cause an event, and so does their removal.
 func TestLateComers(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -70,8 +70,8 @@ fail processor_set_default 5 from 0 until 4
 	}
 }
 
-// Byte counts that are whole from some moment on are no continuation of cut
-// ones: nothing is gained by the change, and for a while there are none.
+// When byte counts are whole from some moment on, they do not continue the cut ones: the
+// change is not a gain, and for a while the counts are absent.
 func TestTheInterfaceMIBComesLate(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -96,7 +96,7 @@ interface en0 { ibytes counter 12884903000 102400; obytes counter 4294969344 102
 			reasons = append(reasons, x.absent)
 		}
 	}
-	// Rounds that a busy machine lets come together share a reading.
+	// If a busy machine delays rounds, several share a reading.
 	if len(reasons) < turnRounds || len(reasons) > 2*turnRounds || len(slices.Compact(reasons)) != 1 || !strings.Contains(reasons[0], "another list") {
 		t.Errorf("absent because of %q", reasons)
 	}
@@ -106,7 +106,7 @@ interface en0 { ibytes counter 12884903000 102400; obytes counter 4294969344 102
 	}
 }
 
-// Where nothing changes nobody sees anything.
+// If nothing changes, no source sees a change.
 func TestLookingSeesNothingNew(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)

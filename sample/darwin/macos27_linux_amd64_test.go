@@ -9,10 +9,10 @@ import (
 	"tachograph/sample/darwin/rows"
 )
 
-// Each kernel has memory statistics of its own length, and two habits: macOS 26 logs
-// every call that asks for more than it has, and 27 repeats its newest answer to whoever
-// asks for less, as a refusal. No value is lost by either, and no line is logged, also
-// where other programs have all fresh answers.
+// Each kernel has memory statistics of its own length. macOS 26 logs every call that asks
+// for more than it has. macOS 27 answers a call that asks for less with its newest answer
+// and a refusal. Neither may lose a value or cause a line in the log, also if other programs
+// have used up all fresh answers.
 func TestMemoryStatisticsOfEveryLength(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -42,7 +42,7 @@ func TestMemoryStatisticsOfEveryLength(t *testing.T) {
 	}
 }
 
-// What is repeated within a second is no measurement on 27 either.
+// An answer that is repeated within a second is not a measurement on 27 either.
 func TestRepeatedNewestAnswersAreStale(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -66,9 +66,9 @@ func TestRepeatedNewestAnswersAreStale(t *testing.T) {
 	}
 }
 
-// A list of sockets that holds the caller's own is no count of all: connections are absent
-// then, by whatever the kernel betrays the others, and zeros of the TCP statistics are not
-// believed because it shows no connection.
+// If the kernel lists only the caller's own sockets, the list must not be counted:
+// connections are absent, whichever sign shows that there are others. Zeros of the TCP
+// statistics must not be believed because the list has no connection.
 func TestListsOfOnesOwnSockets(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -123,9 +123,9 @@ func TestListsOfOnesOwnSockets(t *testing.T) {
 	}
 }
 
-// A processor whose sensors' keys nobody has told us has no temperature: its SMC has keys
-// of the same names that are of something else. And a sensor of a known one that says what
-// no processor can have is left for the next.
+// If the keys of a processor's sensors are not known, it has no temperature: its SMC may use
+// the same key names for something else. If a sensor of a known processor shows an
+// impossible temperature, the next sensor is used.
 func TestSensorsOfUnknownProcessors(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -162,16 +162,17 @@ smc Tg0f flt 6.7
 	}
 }
 
-// A driver that hands data to programs past the kernel's counters leaves received bytes
-// standing: they are absent then, and so is the total, whether its packets are counted
-// (they came, and had no byte) or not (the protocols had more than all interfaces).
+// If a driver hands data to programs without the kernel counting it, the counter of received
+// bytes stands still. Its value is then absent, and so is the total. This must be noticed if
+// packets are counted (packets came, but no bytes) and if they are not (the protocols
+// received more than all interfaces).
 func TestReceivedBytesThatStand(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
 	for name, c := range map[string]struct {
 		en0    string
 		stands bool
-		also   string // what else is known to stand
+		also   string // another counter that stands still
 	}{
 		"packets are counted":       {"ibytes counter 1000000 350000 still 4.5 30.5; ipackets counter 8000 300; obytes counter 1000 60000; opackets counter 100 180", true, ""},
 		"nothing is counted":        {"ibytes counter 1000000 350000 still 4.5 30.5; ipackets counter 8000 300 still 4.5 30.5; obytes counter 1000 60000; opackets counter 100 180", true, "network.interface.in.packets"},

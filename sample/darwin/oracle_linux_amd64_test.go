@@ -32,8 +32,7 @@ var built struct {
 	err error
 }
 
-// simulated builds the host and this package's test program for it, once for
-// all tests.
+// simulated builds the host and this package's test program for it, once for all tests.
 func simulated(t *testing.T) machine {
 	t.Helper()
 	built.Do(func() {
@@ -47,8 +46,8 @@ func simulated(t *testing.T) machine {
 }
 
 func TestMain(m *testing.M) {
-	// The tests wait for simulated seconds to pass, all at the same time, unless
-	// an emulated processor has more to do than to wait.
+	// The tests wait at the same time for simulated seconds to pass, unless an emulated
+	// processor has too much work for that.
 	if arch := os.Getenv(darwintest.ArchVariable); arch == "" || arch == "amd64" {
 		flag.Set("test.parallel", "8")
 	}
@@ -81,8 +80,8 @@ type runOptions struct {
 	flags   []string
 }
 
-// cover samples a scenario of which it matters what was read when: rounds must
-// fall into each of the phases, given by their first and last second.
+// cover samples a scenario in which it matters when each value was read. Rounds must fall
+// into each phase, which is given by its first and last second.
 func (m machine) cover(t *testing.T, scn string, o runOptions, phases ...[2]float64) *recording {
 	t.Helper()
 	r := m.run(t, scn, o)
@@ -140,8 +139,8 @@ func (m machine) run(t *testing.T, scn string, o runOptions) *recording {
 // laptopUptime is when the shipped laptop's scenario begins, in seconds awake.
 const laptopUptime = 183600
 
-// during reports whether all of a round lay between two moments of the shipped
-// laptop's time, with a little room on either side.
+// during reports whether a whole round was between two moments of the shipped laptop's time,
+// with a little margin.
 func (r *recording) during(round int, from, until float64) bool {
 	at := func(i int) float64 { return float64(r.clocks[i].Awake)/1e9 - laptopUptime }
 	return at(2*round) > from+0.01 && at(2*round+1) < until-0.01
@@ -183,14 +182,14 @@ func parseDump(out []byte) *recording {
 	return r
 }
 
-// suppliedByRecorder are the rows of the table about the recorder itself,
-// which it supplies on every platform.
+// suppliedByRecorder reports whether a row of the table is about the recorder itself, which
+// supplies it on every platform.
 func suppliedByRecorder(metric string) bool {
 	return strings.HasPrefix(metric, "process.") || strings.HasPrefix(metric, "recorder.") ||
 		metric == "platform" || metric == "sample_window_ms"
 }
 
-// judge holds a round against what the scenario defines.
+// judge compares a round with the values that the scenario defines.
 func judge(t *testing.T, r *recording, round int, want *darwintest.Expectation) (checked int) {
 	t.Helper()
 	got := r.rounds[round]
@@ -239,8 +238,8 @@ func expects(want *darwintest.Expectation, metric string) bool {
 	return false
 }
 
-// TestOracle samples frozen scenarios and expects every value to be exactly
-// what the scenario defines.
+// TestOracle samples scenarios in which time stands still, and expects exactly the values
+// that the scenario defines.
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)

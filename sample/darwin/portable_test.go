@@ -17,8 +17,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// tables are those of every source whose rows the catalogue alone binds; making
-// one fails on a row that is not understood.
+// tables returns the tables of every source whose rows are bound by the catalogue alone.
+// Making a table fails on a row that it does not understand.
 func tables() map[string]*rows.Table {
 	client, clientCalls := nfsRows("client")
 	server, serverCalls := nfsRows("server")
@@ -34,7 +34,7 @@ func tables() map[string]*rows.Table {
 	return ts
 }
 
-// Every struct that the rows name has what they name, on both processors.
+// Every struct that the rows name has the members that they name, on both processors.
 func TestRowsNameWhatThereIs(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64"} {
 		for name, table := range tables() {
@@ -61,8 +61,8 @@ func TestRowsNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// registryTables are those whose words are keys, which nothing but a Mac can tell
-// from mistakes.
+// registryTables are the tables whose words are keys. Only on a Mac can a wrong key be
+// noticed.
 func registryTables() []*rows.Table {
 	disks := diskRows()
 	percpu, cpu := cpuRows()
@@ -102,8 +102,8 @@ func put(b []byte, structName, name string, v uint64) {
 	}
 }
 
-// An older kernel's answer is shorter: what it has is recorded, what it lacks
-// is absent.
+// The answer of an older kernel is shorter. Values that it has are recorded, others are
+// absent.
 func TestMemoryOfAnOlderKernel(t *testing.T) {
 	table := memoryRows()
 	p := pagesOf(table, "amd64")
@@ -134,9 +134,9 @@ func TestFreshness(t *testing.T) {
 		stale  bool
 	}{
 		{ms(0), "a", false},
-		{ms(1000), "a", true},  // may be the kernel's cache
-		{ms(1010), "a", false}, // cannot be: it was received 1 s ago
-		{ms(2000), "a", false}, // cannot be: the machine stands still
+		{ms(1000), "a", true},  // may be the kernel's cached answer
+		{ms(1010), "a", false}, // cannot be cached: it was received 1 s ago
+		{ms(2000), "a", false}, // cannot be cached: the machine is idle
 		{ms(2500), "b", false},
 		{ms(2600), "b", true},
 		{ms(3600), "c", false},
@@ -155,7 +155,7 @@ func TestTruePageSize(t *testing.T) {
 		{16384, 16 * gb / 16384, 16 * gb, 16384},
 		{4096, 32 * gb / 4096, 32 * gb, 4096},
 		{4096, 16 * gb / 16384, 16 * gb, 16384}, // translated
-		{4096, 0, 16 * gb, 4096},                // not told: believe
+		{4096, 0, 16 * gb, 4096},                // not given: believe the other
 		{4096, 500, 16 * gb, 4096},
 	} {
 		t.Run(fmt.Sprintf("told %d, %d pages, %d bytes", c.told, c.pages, c.memory), func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestTicksAreWidened(t *testing.T) {
 	if want := (stateTicks{math.MaxUint32 + 4, 6, 0, 0}); cpu.total != want {
 		t.Errorf("ticks %v", cpu.total)
 	}
-	// The kernel's idle time steps back: no wrap, and no gain until it is where
-	// it was.
+	// The kernel's idle time steps back. That is not a wrap, and there is no gain until it
+	// reaches the old value.
 	for _, idle := range []uint32{1000, 999, 998, 1000, 1007} {
 		cpu.add([len(cpuStates)]uint32{3, 6, idle, 0})
 	}
@@ -194,7 +194,7 @@ func TestCoreKinds(t *testing.T) {
 		want    string
 	}{
 		{"EPE", nil, "Efficiency Performance Efficiency"},
-		{"EPE", levels, "Efficiency Performance Efficiency"}, // the levels are another machine's
+		{"EPE", levels, "Efficiency Performance Efficiency"}, // the levels belong to another machine
 		{"EEPP", []cluster{{"Performance", 2}, {"Efficiency", 2}}, "Efficiency Efficiency Performance Performance"},
 		{"EEEPP", []cluster{{"Super", 2}, {"Efficiency", 3}}, "Efficiency Efficiency Efficiency Super Super"},
 		{"EEEPP", []cluster{{"Super", 2}, {"Performance", 3}}, "Performance Performance Performance Super Super"},
@@ -225,7 +225,7 @@ func TestCoreKinds(t *testing.T) {
 	}
 }
 
-// Each family of processors has its sensors under keys of its own.
+// Each family of processors has its sensors under its own keys.
 func TestSensorKeys(t *testing.T) {
 	keys := make(map[string]rows.Row)
 	for _, r := range smcRows(metric.NoIndom) {
@@ -315,7 +315,7 @@ func TestRunningTotal(t *testing.T) {
 	}
 }
 
-// of are the values of words, some of which may be lacking.
+// of holds the values of words, some of which may be missing.
 type of struct {
 	*rows.Table
 	words map[string]int64

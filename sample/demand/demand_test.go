@@ -55,7 +55,7 @@ func TestValuesAreSharedWhileTheyAreYoung(t *testing.T) {
 		if reads, _ := m.did(); reads != 1 {
 			t.Errorf("%d readings within the shortest interval", reads)
 		}
-		// Another wants less: it is the same reading.
+		// A client that wants less gets the same reading.
 		expect(t, values(t, r.Read(ctx, all[:1])), map[string]string{"fast": "100", "polled": "101", "static": "102"})
 		time.Sleep(50 * time.Millisecond)
 		expect(t, values(t, r.Read(ctx, all)), map[string]string{"fast": "200", "polled": "101", "static": "102"})
@@ -69,7 +69,7 @@ func TestValuesAreSharedWhileTheyAreYoung(t *testing.T) {
 	})
 }
 
-// What was handed out stays as it was, whatever is read after it.
+// A returned block does not change, whatever is read later.
 func TestBlocksDoNotChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := diskDesc("a", metric.Fast), diskDesc("b", metric.Fast)
@@ -112,8 +112,8 @@ func TestManyAskAtOnce(t *testing.T) {
 	})
 }
 
-// A source that hangs costs nobody else anything, is read by one goroutine, and comes
-// back.
+// A source that hangs costs the others nothing, is read by one goroutine only, and is used
+// again when it answers.
 func TestHungSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hung := newMachine("hung", desc("h", metric.Fast))
@@ -148,7 +148,7 @@ func TestHungSource(t *testing.T) {
 		}
 		close(hung.hangs)
 		synctest.Wait()
-		// It is given some time before it is trusted again.
+		// The source is trusted again only after some time.
 		if got := values(t, r.Read(ctx, want[:1])); got["h"] != "100" {
 			t.Errorf("what came late is %v", got)
 		}
@@ -163,7 +163,7 @@ func TestHungSource(t *testing.T) {
 	})
 }
 
-// Who goes away says nothing of the source that he waited for.
+// A client that stops waiting says nothing about the source.
 func TestImpatientClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine("m", desc("a", metric.Fast))
@@ -172,7 +172,7 @@ func TestImpatientClient(t *testing.T) {
 		soon, cancel := context.WithCancel(ctx)
 		time.AfterFunc(1200*time.Millisecond, cancel)
 		expect(t, values(t, r.Read(soon, m.groups[0].Metrics)), map[string]string{"a": "timed out"})
-		// The next one waits for the rest of the same reading.
+		// The next client waits for the rest of the same reading.
 		began := time.Now()
 		expect(t, values(t, r.Read(ctx, m.groups[0].Metrics)), map[string]string{"a": "100"})
 		if took := time.Since(began); took != 300*time.Millisecond {
@@ -222,7 +222,7 @@ func TestBudget(t *testing.T) {
 		if reads, _ := cheap.did(); reads != 600 {
 			t.Errorf("what costs nothing was read %d times of 600", reads)
 		}
-		// Who asks seldom has what is new each time.
+		// A client that asks rarely gets new values each time.
 		before, _ := dear.did()
 		for range 10 {
 			time.Sleep(time.Minute)
@@ -252,7 +252,7 @@ func TestWhatComesAndGoes(t *testing.T) {
 			t.Errorf("%d changes were told", n)
 		}
 		expect(t, values(t, r.Read(ctx, []*metric.Desc{now})), map[string]string{"battery": "200"})
-		// Who still knows the old ones gets no answer, and no wrong one.
+		// A client that still uses the old metrics gets no values, and never a wrong one.
 		expect(t, values(t, r.Read(ctx, []*metric.Desc{old, same})), map[string]string{"battery": "unsupported", "same": "not read"})
 		if err := r.Close(); err != nil || !m.closed {
 			t.Errorf("closed: %v, %v", m.closed, err)
@@ -260,7 +260,7 @@ func TestWhatComesAndGoes(t *testing.T) {
 	})
 }
 
-// Looking for devices may hang as reading may.
+// Look may hang, as Read may.
 func TestHungLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, other := newMachine("m", desc("a", metric.Fast)), newMachine("other", desc("b", metric.Fast))
@@ -311,8 +311,8 @@ func TestInstances(t *testing.T) {
 	})
 }
 
-// What was young when it was asked for is answered with, though what is read for the rest,
-// or for others meanwhile, takes its place among the latest readings.
+// A reading that was young when a client asked is used for the answer, even if later
+// readings, for the rest of the question or for others, have displaced it meanwhile.
 func TestWhatWasFoundIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ds []*metric.Desc
@@ -328,7 +328,7 @@ func TestWhatWasFoundIsKept(t *testing.T) {
 		if len(got) != len(ds) {
 			t.Errorf("of %d metrics %v have values", len(ds), got)
 		}
-		for _, d := range ds[keep : 2*keep] { // the others have been let go of before
+		for _, d := range ds[keep : 2*keep] { // the others were displaced before
 			if got[d.Name] != want[d.Name] {
 				t.Errorf("%s is %s, and was read as %s in this moment", d.Name, got[d.Name], want[d.Name])
 			}

@@ -16,11 +16,12 @@ func now() metric.Stamp {
 	return metric.Stamp{Wall: n, Awake: n, Cont: n}
 }
 
-// machine is a source whose readings a test watches and holds up.
+// machine is a source whose readings a test can watch and delay.
 type machine struct {
 	name   string
 	groups []*metric.Group
-	// takes is how long a reading takes, and hangs, if it is not nil, until when.
+	// takes is how long a reading takes. If hangs is not nil, a reading hangs until it is
+	// closed.
 	takes time.Duration
 	hangs chan struct{}
 	fails error
@@ -30,9 +31,9 @@ type machine struct {
 
 	mu     sync.Mutex
 	reads  int
-	wanted []string // of the last reading
+	wanted []string // in the last reading
 	inside int
-	most   int // at one time
+	most   int // most readings at one time
 	closed bool
 }
 
@@ -122,7 +123,7 @@ func (m *machine) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// did is how often m was read, and what was wanted the last time.
+// did returns how often m was read, and which metrics were wanted the last time.
 func (m *machine) did() (int, []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -145,7 +146,7 @@ func open(t *testing.T, opt Options, ms ...*machine) *Reader {
 	return r
 }
 
-// values are those of the first instance, and the reasons of what is missing.
+// values returns the values of the first instance, and for missing ones the reasons.
 func values(t *testing.T, r *Reading) map[string]string {
 	t.Helper()
 	got := make(map[string]string)

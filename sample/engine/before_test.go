@@ -12,7 +12,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// ahead has classes of a plan kept in memory, and what comes late noted by class.
+// ahead lets a plan keep some classes in memory, and records the times of late ticks by
+// class.
 func (w *world) ahead(opt *Options, every, long time.Duration, classes ...metric.Class) *lateTicks {
 	l := new(lateTicks)
 	for _, c := range classes {
@@ -32,8 +33,8 @@ type lateTicks struct {
 	at [metric.NumClasses][]time.Duration
 }
 
-// The seconds before a burst are recorded with it, once, at its interval; what is
-// recorded all the time stays on its grid, as if nothing were kept in memory.
+// The seconds before a burst are recorded with it, once, at the burst's interval. The ticks
+// of the usual interval stay on their grid, as if nothing were kept in memory.
 func TestTheSecondsBeforeABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -109,7 +110,8 @@ func TestTheSecondsBeforeABurst(t *testing.T) {
 	})
 }
 
-// A stop of the machine misses what would have been recorded, not what is read ahead.
+// If the machine stops, only ticks that would have been recorded count as missed, not those
+// that are kept in memory.
 func TestReadingAheadMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -133,8 +135,8 @@ func TestReadingAheadMissesNothing(t *testing.T) {
 	})
 }
 
-// What the seconds before cost is bounded as a burst is: the budget ends it and says
-// so, and no class is read less often for it.
+// The cost of the seconds before a trigger is bounded like that of a burst: the budget ends
+// reading ahead and an event says so, but no class is read less often for it.
 func TestReadingAheadStaysInTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -166,7 +168,8 @@ func TestReadingAheadStaysInTheBudget(t *testing.T) {
 	})
 }
 
-// A ring holds so long and so much, and what is in it does not change.
+// A ring holds a limited time and a limited number of ticks, and a tick in it does not
+// change.
 func TestRing(t *testing.T) {
 	g := &metric.Group{Name: "g", Indom: "process", Metrics: []*metric.Desc{{Name: "a", Type: metric.U64}, {Name: "b", Type: metric.U64}}}
 	in := &metric.Instance{ID: 1, Key: "1", Name: "before"}
@@ -187,7 +190,7 @@ func TestRing(t *testing.T) {
 	for n := range 100 {
 		k := tick(n, 3)
 		r.keep(k, 10*time.Second)
-		k.Blocks[0].Cols[0].Bits[0] = 1 << 40 // read anew
+		k.Blocks[0].Cols[0].Bits[0] = 1 << 40 // the reader fills the block again
 		if n == 95 {
 			in.Name, in.Rev = "after", 1
 		}

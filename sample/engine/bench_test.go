@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// idleSink forgets everything, without allocating.
+// idleSink discards everything, without allocating.
 type idleSink struct{ memorySink }
 
 func (*idleSink) Append(*metric.Tick) error { return nil }

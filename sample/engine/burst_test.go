@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// spacing are the distances between ticks that came in a span of the test.
+// spacing returns the distances between ticks in a span of the test.
 func spacing(w *world, ticks []keptTick, from, to time.Duration) (out []time.Duration) {
 	last := int64(-1)
 	for _, t := range ticks {
@@ -44,7 +44,7 @@ func TestABurstReadsMoreOftenAndGoesBack(t *testing.T) {
 				t.Errorf("class %s: burst is %v", c.Class, c.Burst)
 			}
 		}
-		// A reload in the midst of it changes nothing.
+		// Reloading the same plan during the burst changes nothing.
 		if err := e.Apply(plan); err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +85,8 @@ func TestABurstReadsMoreOftenAndGoesBack(t *testing.T) {
 	})
 }
 
-// What a burst cannot keep up with is not missed: only what would have been due
-// without it is.
+// Ticks that a burst is too slow for are not missed. Only those that would have been due
+// without the burst count.
 func TestABurstMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -126,7 +126,7 @@ func TestABurstStaysInTheBudget(t *testing.T) {
 		}
 		used := time.Duration(w.cpu.Load() - before)
 		stop()
-		// What was saved before, 24 s at the start and 1 % of two minutes, comes on top.
+		// Unused budget is added: 24 s at the start, and 1 % of two minutes.
 		if most := time.Duration(0.04*float64(time.Hour)) + 26*time.Second; used > most || used < most*8/10 {
 			t.Errorf("an hour of bursts took %v, want not over %v and near it", used, most)
 		}
@@ -159,8 +159,7 @@ func TestABurstOfNothingIsRefused(t *testing.T) {
 	})
 }
 
-// Whoever notices something is told how late a tick came, all that was missed
-// before it included.
+// Notice receives how late a tick came, including everything that was missed before it.
 func TestAStallIsToldWithTheTickAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -69,7 +69,7 @@ func TestRenewReadsStaticMetricsAgain(t *testing.T) {
 		if got := len(w.sink.of(metric.Static, "a.static")); got != 1 {
 			t.Errorf("static metrics were read %d times at the start", got)
 		}
-		// At the next archive the machine has one metric more.
+		// In the next archive the machine has one metric more.
 		src.grow.Store(&[]*metric.Group{src.groups[0], {Name: "a.fast", Metrics: []*metric.Desc{
 			src.groups[1].Metrics[0], {Name: "a.new", Type: metric.U64, Class: metric.Fast},
 		}}})
@@ -102,8 +102,8 @@ func TestRenewReadsStaticMetricsAgain(t *testing.T) {
 	})
 }
 
-// Static metrics whose first reading is slow belong to the archive in which
-// they were read; one that hangs does not keep the next from beginning.
+// If the first reading of static metrics is slow, it belongs to the archive in which it
+// began. If it hangs, the next archive begins all the same.
 func TestRenewWaitsForStaticMetrics(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes time.Duration
@@ -162,7 +162,8 @@ func TestBudgetStretchesTheCostliestClassAndReturns(t *testing.T) {
 		if got := e.Status().Classes[4].Interval; got != 5*time.Second {
 			t.Errorf("it did not return: every %v", got)
 		}
-		// In the next hours it comes and goes, but ever less often.
+		// In the next hours the cost comes and goes, and the interval changes ever less
+		// often.
 		cost.Store(int64(100 * time.Millisecond))
 		time.Sleep(time.Hour)
 		stop()
@@ -209,7 +210,7 @@ func TestSelfMetrics(t *testing.T) {
 	})
 }
 
-// wary is a source that has something to say, and wants to be refreshed.
+// wary is a source with a notice, and with a need to be refreshed.
 type wary struct{ *probe }
 
 func (wary) Notice() string { return "the gate is closed" }
@@ -236,8 +237,8 @@ func TestNoticesAreToldOnceAndRestlessSourcesLookAgain(t *testing.T) {
 	})
 }
 
-// What is read once a minute costs more than the budget allows in one look of
-// six, which must not keep another class from being read as often as it shall.
+// A class that is read once a minute costs more than the budget allows in one check of six.
+// Another class must still be read as often as planned.
 func TestBudgetReturnsBesideARareCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -269,8 +270,8 @@ func TestBudgetReturnsBesideARareCost(t *testing.T) {
 	})
 }
 
-// An archive that is being finished takes more than the budget for a while,
-// which is no reason to read less; but it must not hide for ever what classes cost.
+// Finishing an archive takes more than the budget for a while. That is no reason to read
+// less, but it must not hide the cost of the classes for ever.
 func TestBudgetWaitsWhileAnArchiveIsFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

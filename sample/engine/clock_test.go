@@ -6,7 +6,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// readings makes a clock that gives one reading after the other, the last for
+// readings returns a clock that gives one reading after the other, and then the last one for
 // ever.
 func readings(stamps ...metric.Stamp) *steadyClock {
 	i := -1
@@ -27,7 +27,7 @@ func TestSteadyClockHoldsItsOffsets(t *testing.T) {
 		at(1000_500, 0, 0), at(1000_900, 0, 0), // settles
 		at(2000_700, 300, -200),                        // jitter
 		at(3000_000, 5_000_000, 0), at(8000_100, 0, 0), // interrupted between two clocks
-		at(9000_000, 7_000_000_000, 0), at(9000_400, 7_000_000_000, 0), // the wall was set
+		at(9000_000, 7_000_000_000, 0), at(9000_400, 7_000_000_000, 0), // the wall clock was set
 	)
 	for i, want := range []metric.Stamp{
 		at(1000_000, 0, 0), at(2000_000, 0, 0), at(8000_000, 0, 0), at(9000_000, 7_000_000_000, 0),

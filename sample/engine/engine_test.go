@@ -28,7 +28,7 @@ func TestDeadlinesDoNotDrift(t *testing.T) {
 			if got := tick.at.Awake - ticks[0].at.Awake; got != int64(i)*int64(time.Second) {
 				t.Fatalf("tick %d came %v after the first", i, time.Duration(got))
 			}
-			// The stamp of a block is the instant at which it was read.
+			// The stamp of a block is the time at which it was read.
 			if b := tick.blocks["slow.fast"]; b.at.Awake-tick.at.Awake != int64(300*time.Millisecond) {
 				t.Fatalf("block %d was stamped %v after its tick", i, time.Duration(b.at.Awake-tick.at.Awake))
 			}
@@ -71,8 +71,8 @@ func TestMissedTicksAreCountedAndNeverBunched(t *testing.T) {
 	})
 }
 
-// On a machine that has no time, a source comes back seconds late. What it reads then is
-// kept, and it is read again soon: no minute of the worst day has a hole of ten seconds.
+// On a busy machine a source comes back seconds late. Its values are kept, and it is read
+// again soon: no minute of the worst day may have a hole of ten seconds.
 func TestSlowSourceIsReadAgainSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -106,7 +106,7 @@ func TestHangingSourceStopsNobody(t *testing.T) {
 		release := make(chan struct{})
 		hang := make(chan bool, 1)
 		hang <- true
-		// The source is read by three classes and hangs in the slowest.
+		// Three classes read the source, and it hangs in the slowest one.
 		stuck := counting("stuck", func() error {
 			select {
 			case <-hang:
@@ -152,7 +152,8 @@ func TestHangingSourceStopsNobody(t *testing.T) {
 	})
 }
 
-// What a slow source has read is stored when it comes, at the time when it was read.
+// The values of a slow source are stored when they arrive, with the time at which they were
+// read.
 func TestLateReadingsAreStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -171,7 +172,7 @@ func TestLateReadingsAreStored(t *testing.T) {
 				t.Errorf("reading %d has %v of %d in the tick of %d", i, b.cells, b.at.Cont, k.at.Cont)
 			}
 		}
-		// Each time that the slow one is waited for costs the other a tick.
+		// Each wait for the slow source costs the other one a tick.
 		if n := len(w.sink.of(metric.Fast, "quick.fast")); n < 18-len(got)-1 {
 			t.Errorf("%d ticks of the other source", n)
 		}
@@ -226,7 +227,7 @@ func TestStallIsAGap(t *testing.T) {
 		w.stall.Add(int64(45 * time.Second))
 		time.Sleep(30 * time.Second)
 		stop()
-		// One stop is one event, which says what all classes missed.
+		// One stop is one event, with the number of ticks that each class missed.
 		gaps := w.sink.kinds(metric.EventGap, metric.EventOverrun)
 		if len(gaps) != 1 || !strings.HasPrefix(gaps[0].Label("seconds"), "45.") && !strings.HasPrefix(gaps[0].Label("seconds"), "46") {
 			t.Fatalf("gaps: %+v", gaps)
@@ -254,7 +255,7 @@ func TestClockStepsAndZones(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		w.step.Add(int64(3 * time.Hour))
 		time.Sleep(10 * time.Second)
-		// A clock that is being disciplined is no step.
+		// A clock that is adjusted gradually makes no step.
 		for range 20 {
 			w.step.Add(int64(400 * time.Microsecond))
 			time.Sleep(time.Second)

@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A source that goes on with less than it had is told of like one that fails;
-// one that never had it, or lacks it for a good reason, is not.
+// If a source loses a part of its values, that is reported as if it had failed. If it never
+// had them, or lacks them for a good reason, it is not.
 func TestPartOfASourceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// many is a source of n instances, each of which takes a while to read. It
-// stops when it shall, and goes on where it stopped.
+// many is a source of n instances, each of which takes a while to read. It stops when Enough
+// says so, and continues where it stopped.
 func many(n int, each time.Duration, work func()) *probe {
 	p := &probe{name: "many", groups: []*metric.Group{{Name: "many", Indom: "thing", Metrics: []*metric.Desc{
 		{Name: "many.x", Type: metric.U64, Class: metric.Process, Indom: "thing"},
@@ -74,9 +74,8 @@ func TestMoreThanCanBeReadIsReadInParts(t *testing.T) {
 	})
 }
 
-// A sweep that is slow because others have the processors is read to its end,
-// however long its listing takes, and the ticks that could not be kept are
-// told.
+// If a sweep is slow because other programs have the processors, it is read to its end,
+// however long its listing takes. An event reports the missed ticks.
 func TestSweepOnABusyMachineIsLateAndWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -115,14 +114,15 @@ func TestSweepOnABusyMachineIsLateAndWhole(t *testing.T) {
 	})
 }
 
-// What a source tells is stored when it has been read: storing may wait.
+// The events of a source are stored after it has been read, because storing may have to
+// wait.
 func TestEventsOfASourceWaitForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		src := counting("teller", nil, metric.Process)
 		read := src.read
 		src.read = func(c *sample.Context, frames []*sample.Frame) error {
-			w.sink.mu.Lock() // somebody commits
+			w.sink.mu.Lock() // another goroutine commits
 			defer w.sink.mu.Unlock()
 			c.Emit(metric.Event{Kind: metric.EventProcessStart, Text: "somebody began"})
 			return read(c, frames)
@@ -136,7 +136,7 @@ func TestEventsOfASourceWaitForItsEnd(t *testing.T) {
 	})
 }
 
-// A reading that was given up goes on working: its class pays for it.
+// A reading that was given up continues to work, and its class is charged for that.
 func TestAbandonedReadingsAreCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -165,7 +165,7 @@ func TestAbandonedReadingsAreCharged(t *testing.T) {
 	})
 }
 
-// Memory that does not shrink when less is read is no reason to read ever less.
+// If memory does not shrink when less is read, the recorder must not read ever less.
 func TestMemoryThatStaysStopsTheStretching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

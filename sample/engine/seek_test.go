@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// late is a source whose driver matches when the test says so.
+// late is a source whose driver appears when the test says so.
 type late struct {
 	*probe
 	found bool
@@ -59,7 +59,7 @@ func TestWhatComesLateIsRead(t *testing.T) {
 		if got := len(w.sink.of(metric.Fast, "late.fast")); got != 0 {
 			t.Errorf("%d readings of what is not there", got)
 		}
-		// 5, 10, 20, 40 seconds, then every minute.
+		// After 5, 10, 20 and 40 seconds, then every minute.
 		if looks := src.looks.Load(); looks < 11 || looks > 15 {
 			t.Errorf("looked %d times in ten minutes", looks)
 		}

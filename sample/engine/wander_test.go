@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A service that lives for 400 ms of every ten seconds is met by sweeps every
-// five seconds wherever it begins, and the sweeps stay five seconds apart.
+// A service that lives for 400 ms of every ten seconds is met by sweeps every five seconds,
+// whenever it begins, and the sweeps stay five seconds apart.
 func TestSweepsMoveTheirPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -15,14 +15,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// world is a machine whose clocks a test turns. It lives in a synctest bubble:
-// timers advance by themselves when everybody waits.
+// world is a machine whose clocks a test controls. It lives in a synctest bubble: time
+// advances when all goroutines wait.
 type world struct {
 	t      *testing.T
 	start  time.Time
 	stall  atomic.Int64 // added to all clocks: time in which timers did not run
 	asleep atomic.Int64 // added to the continuous clock and the wall
-	step   atomic.Int64 // added to the wall
+	step   atomic.Int64 // added to the wall clock
 	cpu    atomic.Int64
 	zone   atomic.Pointer[string]
 	sink   memorySink
@@ -54,8 +54,8 @@ func (w *world) options(plan Plan, sources ...sample.Source) Options {
 	}
 }
 
-// run starts an engine and returns it with a function that stops it and tells
-// how long that took.
+// run starts an engine. It returns the engine and a function that stops it and returns how
+// long that took.
 func (w *world) run(opt Options) (*Engine, func() time.Duration) {
 	e, err := New(opt)
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *world) run(opt Options) (*Engine, func() time.Duration) {
 		cancel()
 		<-done
 		took := time.Since(began)
-		// Readings that were left behind come back before the bubble ends.
+		// Readings that were given up must end before the bubble does.
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		return took
@@ -178,13 +178,13 @@ func (m *memorySink) kinds(kinds ...metric.EventKind) []metric.Event {
 	return out
 }
 
-// probe is a source made of a function.
+// probe is a source made from a function.
 type probe struct {
 	name      string
 	groups    []*metric.Group
 	read      func(c *sample.Context, frames []*sample.Frame) error
 	refreshed atomic.Int32
-	// grow, if set, are the groups after the next Refresh.
+	// grow, if set, replaces the groups at the next Refresh.
 	grow atomic.Pointer[[]*metric.Group]
 }
 
@@ -202,8 +202,8 @@ func (p *probe) Read(c *sample.Context, frames []*sample.Frame) error {
 	return p.read(c, frames)
 }
 
-// counting makes a source with one counter in each of the classes, which
-// counts its readings; before is called first.
+// counting makes a source with one counter in each of the classes, which counts its
+// readings. It calls before at the beginning of each reading.
 func counting(name string, before func() error, classes ...metric.Class) *probe {
 	p := &probe{name: name}
 	n := uint64(0)
@@ -231,7 +231,7 @@ func counting(name string, before func() error, classes ...metric.Class) *probe 
 	return p
 }
 
-// defaultPlan reads everything by nature, without bounds, and no threads.
+// defaultPlan reads every metric in its natural class, without bounds, and no threads.
 func defaultPlan() Plan {
 	var p Plan
 	for c := metric.Class(0); c < metric.NumClasses; c++ {

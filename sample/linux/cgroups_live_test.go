@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A control group that is made here is found, has the numbers that its own files say,
-// and is gone when it has been removed.
+// A control group that the test creates is found, has the numbers in its own files, and
+// disappears when it is removed.
 func TestRealCgroup(t *testing.T) {
 	needLinux(t)
 	tree := "/sys/fs/cgroup/cpuacct"

@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// groupsOfTwo is version 2: a root, a service that is held back by its quota, and a
-// group without controllers.
+// groupsOfTwo is a tree of version 2: a root, a service that is held back by its quota, and
+// a group without controllers.
 func groupsOfTwo(t testing.TB) string {
 	return tree(t, map[string]string{
 		"sys/fs/cgroup/cgroup.controllers":                   "cpu io memory pids\n",
@@ -56,13 +56,13 @@ func TestCgroups(t *testing.T) {
 		{"cgroup.cpusched.cfs_quota", "/odd"}:                        "absent: unsupported",
 	})
 
-	// One that ends is gone at once, and one that begins is there ten seconds later at most.
+	// A group that ends disappears at once. A new one appears ten seconds later at most.
 	if err := os.RemoveAll(filepath.Join(root, "sys/fs/cgroup/web.slice")); err != nil {
 		t.Fatal(err)
 	}
 	write(t, root, "sys/fs/cgroup/new/cpu.stat", "usage_usec 7\n")
 	for _, m := range g.groups.live {
-		m.data.close() // the kernel lets nobody read what is gone
+		m.data.close() // the kernel does not let a removed file be read
 	}
 	if _, there := readAll(t, c, g)[cell{"cgroup.cpu.stat.usage", "/web.slice"}]; there {
 		t.Error("it is read after its end")
@@ -77,7 +77,7 @@ func TestCgroups(t *testing.T) {
 	}
 }
 
-// In version 1 each kind of resource has groups of its own.
+// In version 1 each kind of resource has its own groups.
 func TestCgroupsOfVersionOne(t *testing.T) {
 	g, err := newCgroups(tree(t, map[string]string{
 		"sys/fs/cgroup/unified/cgroup.procs":             "1\n",
@@ -109,7 +109,7 @@ func TestCgroupsOfVersionOne(t *testing.T) {
 	}
 }
 
-// Where there are more groups than are read, the notice says so.
+// If there are more groups than are read, the notice says so.
 func TestCgroupsAreBounded(t *testing.T) {
 	files := map[string]string{"sys/fs/cgroup/cgroup.controllers": "cpu\n"}
 	for i := range mostGroups {

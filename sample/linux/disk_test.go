@@ -72,15 +72,15 @@ func TestDisks(t *testing.T) {
 		t.Errorf("events at the start: %v", events)
 	}
 
-	// One disk goes, one comes, and a 32-bit time wraps: the sums go on.
+	// One disk leaves, one comes, and a 32-bit time wraps. The sums continue.
 	os.Remove(filepath.Join(root, "sys/block/sda"))
 	write(t, root, "sys/block/sdb/size", "2\n")
 	write(t, root, "proc/diskstats", "   8 16 sdb 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n 259 0 nvme0n1 1001 0 4000 4 0 0 0 0 0 0 0 0 0 0 0 0 0\n")
 	got = readAll(t, c, d)
 	expect(t, got, map[cell]string{
 		{"disk.dev.read_rawactive", "nvme0n1"}: "4",
-		{"disk.all.read", ""}:                  "1107",       // 101 that left, 1001, 5
-		{"disk.all.read_rawactive", ""}:        "4294967600", // 300 that left, 2^32 and 4
+		{"disk.all.read", ""}:                  "1107",       // 101 of the disk that left, 1001, 5
+		{"disk.all.read_rawactive", ""}:        "4294967600", // 300 of the disk that left, 2^32 and 4
 		{"disk.all.inflight", ""}:              "0", {"hinv.ndisk", ""}: "2",
 	})
 	var texts []string
@@ -92,8 +92,8 @@ func TestDisks(t *testing.T) {
 	}
 }
 
-// Without any disk there is nothing to add up: the sum of before is absent
-// until a disk is there again, and then goes on.
+// Without any disk there is nothing to add up. The sum is absent until there is a disk
+// again, and then continues.
 func TestTotalsWithoutDisks(t *testing.T) {
 	root := diskTree(t)
 	d, err := newDisks(root)

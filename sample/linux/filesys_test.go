@@ -26,7 +26,7 @@ broken
 ext4 /odd ext4 rw 0 0
 `
 
-// The clocks are those of a bubble: only who does not answer at all is late.
+// The clocks are those of a bubble: only a server that does not answer at all is late.
 func TestFilesystems(t *testing.T) { synctest.Test(t, testFilesystems) }
 
 func testFilesystems(t *testing.T) {
@@ -89,7 +89,7 @@ func testFilesystems(t *testing.T) {
 		}
 	}
 
-	// The dead server is not asked again, and not waited for.
+	// The source does not ask the dead server again, and does not wait for it.
 	f.patient = time.Hour
 	expect(t, readAll(t, c, f), map[cell]string{
 		{"filesys.capacity", "/net/dead"}: "absent: timed out", {"filesys.capacity", "/net/data"}: "1125899906842624",
@@ -98,7 +98,7 @@ func testFilesystems(t *testing.T) {
 		t.Errorf("the dead server was asked %d times", n)
 	}
 
-	// It comes back.
+	// The server answers again.
 	close(release)
 	dead := f.mounts.members["/net/dead"].data.remote
 	a := <-dead.answers
@@ -118,7 +118,8 @@ func testFilesystems(t *testing.T) {
 	if got := strings.Join(texts, "; "); got != want {
 		t.Errorf("events: %s\nwant: %s", got, want)
 	}
-	// The volume that is mounted over another one is there, and not in turn with it.
+	// The volume mounted over another one has the row at every reading. The two do not
+	// alternate.
 	before = len(events)
 	write(t, root, "proc/self/mounts", "/dev/sda1 / ext4 rw 0 0\n/dev/sde1 /home ext4 rw 0 0\n/dev/sdc1 /home ext4 rw 0 0\n/dev/sdd1 /new vfat rw 0 0\n")
 	readAll(t, c, f)

@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// clock is a Context whose time passes by a second at every look.
+// clock returns a Context whose time advances by a second at every call of Now.
 func clock(events *[]metric.Event) *sample.Context {
 	t := metric.Stamp{Wall: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC).UnixNano()}
 	return &sample.Context{
@@ -30,7 +30,7 @@ func clock(events *[]metric.Event) *sample.Context {
 
 func everything(*metric.Desc) bool { return true }
 
-// framesOf makes frames for all that a source supplies.
+// framesOf makes frames for all groups of a source.
 func framesOf(s sample.Source) []*sample.Frame {
 	var fs []*sample.Frame
 	for _, g := range s.Groups() {
@@ -41,7 +41,7 @@ func framesOf(s sample.Source) []*sample.Frame {
 	return fs
 }
 
-// cell is a value of a reading, found by name.
+// cell identifies a value of a reading, by names.
 type cell struct{ name, instance string }
 
 // readAll reads a source once and returns its cells.
@@ -90,7 +90,7 @@ func write(t testing.TB, root, name, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// In place: sources hold the file open, as they do those of /proc.
+	// The file must stay the same: sources keep it open, as they do with files of /proc.
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func expect(t *testing.T, got map[cell]metric.Value, want map[cell]string) {
 	}
 }
 
-// needLinux skips where the test is about the machine itself.
+// needLinux skips a test that reads the machine itself.
 func needLinux(t testing.TB) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

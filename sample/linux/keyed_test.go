@@ -104,7 +104,7 @@ func TestKeyedFiles(t *testing.T) {
 	}
 }
 
-// A key that a kernel stops to tell is absent, not zero.
+// If a kernel no longer has a key, its value is absent, not zero.
 func TestKeyedLosesAKey(t *testing.T) {
 	root := tree(t, map[string]string{"proc/meminfo": meminfo})
 	s, err := newKeyed(keyedFiles[0], root)

@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// elsewhere are metrics of the Linux tables that other packages read.
+// elsewhere reports whether a metric of the Linux tables is read by another package.
 func elsewhere(d *metric.Desc) bool {
 	return strings.HasPrefix(d.Name, "proc.") || strings.HasPrefix(d.Name, "thread.") ||
 		strings.HasPrefix(d.Name, "recorder.") || d.Name == "sample_window_ms"

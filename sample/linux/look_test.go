@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// seen are the sources that see a change, refreshed.
+// seen returns the sources that see a change, after refreshing them.
 func seen(t *testing.T, sources []sample.Source) (names []string) {
 	t.Helper()
 	for _, s := range sources {
@@ -26,7 +26,7 @@ func seen(t *testing.T, sources []sample.Source) (names []string) {
 	return names
 }
 
-// Whatever comes after the start is seen, and by nobody else.
+// Each thing that appears after the start is seen by its source, and by no other one.
 func TestLateComers(t *testing.T) {
 	root := tree(t, map[string]string{"proc/stat": "cpu  1 2 3 4\n", "proc/meminfo": "MemTotal: 1 kB\n"})
 	sources, err := Sources(root)
@@ -98,7 +98,7 @@ func TestLateComers(t *testing.T) {
 	}
 }
 
-// On a machine that stands still nobody sees anything.
+// On an idle machine no source sees a change.
 func TestLookingSeesNothingNew(t *testing.T) {
 	needLinux(t)
 	sources, err := Sources("")

@@ -12,9 +12,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// These tests compare what sources say about the machine they run on with what
-// the machine says by other means. Counters may move between two looks: a
-// value must lie between what was seen before and after.
+// These tests compare the values of sources on the machine that runs them with values from
+// elsewhere on it. Counters may move between two readings, so a value must lie between those
+// read before and after.
 
 func text(t *testing.T, path string) string {
 	t.Helper()
@@ -53,7 +53,7 @@ func TestMachineProcessorTimesAddUp(t *testing.T) {
 				sum += v.Bits
 			}
 		}
-		// The kernel rounds each line down to ticks on its own.
+		// The kernel rounds each line down to ticks separately.
 		total := numberOf(t, got, "kernel.all.cpu."+c, "")
 		if slack := (n + 2) * 1000 / s.perSec; sum+slack < total || total+slack < sum {
 			t.Errorf("%s: the processors have %d ms, the total is %d ms", c, sum, total)
@@ -221,8 +221,7 @@ func TestMachineFilesystems(t *testing.T) {
 	}
 }
 
-// TestMachineConnections opens connections of its own and finds them, over
-// netlink and in the files.
+// TestMachineConnections opens connections and finds them, over netlink and in the files.
 func TestMachineConnections(t *testing.T) {
 	needLinux(t)
 	count := func() (states [2]map[cell]metric.Value) {
@@ -272,7 +271,7 @@ func TestMachineConnections(t *testing.T) {
 		for state, want := range map[string]uint64{"established": uint64(2 * pairs * len(listeners)), "listen": uint64(len(listeners))} {
 			name := "network.tcpconn." + state
 			was, is := numberOf(t, before[i], name, ""), numberOf(t, after[i], name, "")
-			// Other programs open and close connections too.
+			// Other programs open and close connections, too.
 			if is < was+want-min(was, want/2) || is < want {
 				t.Errorf("%s: %s went from %d to %d, want %d more", way, state, was, is, want)
 			}
@@ -319,7 +318,7 @@ func TestMachineHost(t *testing.T) {
 	}
 }
 
-// A source that has been refreshed goes on reading.
+// A source that has been refreshed continues to read.
 func TestRefreshKeepsReading(t *testing.T) {
 	sources, err := Sources(busyTree(t))
 	if err != nil {

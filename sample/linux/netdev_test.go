@@ -69,7 +69,7 @@ func TestNetdev(t *testing.T) {
 		{"network.all.total.drops", ""}: "10", {"hinv.ninterface", ""}: "5",
 	})
 
-	// wlan0 goes away, eth0 starts again from zero: the sums never fall.
+	// wlan0 disappears, and eth0 starts again from zero. The sums never fall.
 	write(t, root, "proc/net/dev", "eth0: 50 1 0 0 0 0 0 0 60 1 0 0 0 0 0 0\nwwan0: 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n")
 	expect(t, readAll(t, c, n), map[cell]string{
 		{"network.interface.in.bytes", "eth0"}: "50",

@@ -60,8 +60,8 @@ func TestStat(t *testing.T) {
 		}
 	}
 
-	// A tick that the kernel takes back is not a reset; a processor that is
-	// switched off disappears.
+	// A tick that the kernel takes back is not a reset. A processor that is switched off
+	// disappears.
 	write(t, root, "proc/stat", "cpu  310 2 40 4999 6 7 8 9 10 11\ncpu0 110 1 20 1999 3 4 5 6 7 8\n")
 	if err := s.Read(clock(nil), fs); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestValues(t *testing.T) {
 	if got[cell{"vfs.vnodes.count", ""}].Type != metric.U32 {
 		t.Error("the type is not the catalogue's")
 	}
-	// Most distributions lift the limit as far as 63 bits go.
+	// Most distributions raise the limit to the largest number of 63 bits.
 	write(t, root, "proc/sys/fs/file-nr", "951\t0\t9223372036854775807\n")
 	expect(t, readAll(t, clock(nil), v), map[cell]string{{"vfs.files.max", ""}: "9223372036854775807"})
 }

@@ -9,7 +9,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// busyTree is a machine with many processors, disks and interfaces.
+// busyTree is the tree of a machine with many processors, disks and interfaces.
 func busyTree(t testing.TB) string {
 	var stat, disk, net, cpu, softnet strings.Builder
 	stat.WriteString("cpu  300 2 40 5000 6 7 8 9 10 11\n")
@@ -49,8 +49,8 @@ func busyTree(t testing.TB) string {
 	return tree(t, files)
 }
 
-// mayAllocate are sources that are read too seldom to be worth the trouble,
-// or whose system call cannot do without.
+// mayAllocate lists sources that are read too rarely to matter, or that use a system call
+// for which they must allocate.
 var mayAllocate = map[string]bool{"host": true, "users": true, "filesys": true, "tcpconn": true}
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
@@ -80,7 +80,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// benchmarkClass reads all that a class holds, on this machine.
+// benchmarkClass reads all metrics of a class on this machine.
 func benchmarkClass(b *testing.B, class metric.Class) {
 	needLinux(b)
 	sources, err := Sources("")

@@ -37,7 +37,7 @@ func TestTCPConnFromFiles(t *testing.T) {
 		{"network.tcpconn.close", ""}: "1", {"network.tcpconn.last_ack", ""}: "1",
 	}
 	expect(t, readAll(t, clock(nil), c), want)
-	c.buf = make([]byte, 200) // lines are cut everywhere
+	c.buf = make([]byte, 200) // lines are cut at every place
 	expect(t, readAll(t, clock(nil), c), want)
 }
 
@@ -72,7 +72,7 @@ func socket(state byte) []byte {
 func TestDiagAnswer(t *testing.T) {
 	var counts stateCounts
 	b := append(message(diagTCP, 7, socket(1)), message(diagTCP, 7, socket(10))...)
-	b = append(b, message(diagTCP, 6, socket(10))...) // of an older question
+	b = append(b, message(diagTCP, 6, socket(10))...) // answers an earlier request
 	b = append(b, message(diagTCP, 7, socket(99))...)
 	if done, errno := diagAnswer(b, 7, &counts); done || errno != 0 {
 		t.Errorf("done %v, errno %d before the end", done, errno)

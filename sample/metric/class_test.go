@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The JSON form stands in archives.
+// Archives contain the JSON form.
 func TestIntervalsInJSON(t *testing.T) {
 	const text = `{"fast":1000000000,"static":9223372036854775807}`
 	iv := Intervals{Static: Once, Fast: time.Second}
@@ -16,7 +16,7 @@ func TestIntervalsInJSON(t *testing.T) {
 	if b, err := json.Marshal(Intervals{}); err != nil || string(b) != "{}" {
 		t.Errorf("none: %s, %v", b, err)
 	}
-	// Another program may know other classes.
+	// Another program may have other classes.
 	got := Intervals{Polled: time.Second}
 	if err := json.Unmarshal([]byte(`{"hourly":1,`+text[1:]), &got); err != nil || got != iv {
 		t.Errorf("%v, %v", got, err)

@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// desk feeds a watcher single values, ten seconds apart.
+// desk gives a watcher single values, ten seconds apart.
 type desk struct {
 	w   *Watcher
 	now int64

@@ -20,7 +20,7 @@ func TestInstanceName(t *testing.T) {
 	}
 }
 
-// Numbers that are natural, and those that are not; the same in every run.
+// Some instances have a natural number, which is the same in every run. Others have none.
 func TestNaturalNumber(t *testing.T) {
 	for _, c := range []struct {
 		indom string

@@ -9,9 +9,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// In every layout each metric of both catalogues has a name of its own, and but for the
-// further names of PCP's metrics a number, in a domain of the layout's, and its instance
-// domain is of that domain too. What is in a domain that is kept is as PCP has it.
+// In every layout each metric of both catalogues has a name of its own. Each has a number of
+// its own, except for the second names of PCP's metrics; the number and the instance domain
+// are in a domain of the layout. Numbers in a domain that the layout keeps are those of PCP.
 func TestLayouts(t *testing.T) {
 	for _, p := range []catalog.Platform{catalog.Linux, catalog.Darwin} {
 		for name, l := range map[string]Layout{"native": Native(500), "beside": Beside(500), "beside 400": Beside(400)} {
@@ -48,10 +48,11 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// further are the second names that PCP's Darwin agents have for some metrics.
+// further lists the second names that PCP's Darwin agents give to some metrics.
 var further = map[string]string{"proc.psinfo.maj_flt": "proc.psinfo.majflt", "proc.psinfo.pgid": "proc.psinfo.pgrp", "proc.psinfo.tpgid": "proc.psinfo.tty_pgrp"}
 
-// Where PCP has a branch, a metric of that name is below tachograph, and PCP's names stay.
+// If PCP has a branch with the name of a metric, the metric is below tachograph. PCP's names
+// do not change.
 func TestPCPsBranchesStay(t *testing.T) {
 	s := NewSpaceOf(Native(500))
 	for _, c := range []struct {
@@ -70,8 +71,8 @@ func TestPCPsBranchesStay(t *testing.T) {
 	}
 }
 
-// Whatever number a row is given in time to come, it will have room: the clusters of
-// each domain stay in the lower half of theirs.
+// There is room for the numbers of later rows: the clusters of each domain stay in its lower
+// half.
 func TestRoomInLayouts(t *testing.T) {
 	for _, p := range []catalog.Platform{catalog.Linux, catalog.Darwin} {
 		for _, d := range catalog.For(p) {
@@ -96,7 +97,7 @@ func TestRoomInLayouts(t *testing.T) {
 	}
 }
 
-// Numbers that installed name spaces and archives hold.
+// Installed name spaces and archives contain these numbers.
 func TestLayoutNumbers(t *testing.T) {
 	for _, c := range []struct {
 		layout Layout

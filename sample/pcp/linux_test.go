@@ -10,11 +10,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// agentLine are the metrics of a table of PCP's agents as pminfo -m -d says them.
+// agentLine matches the metrics of a PCP agent in the output of pminfo -m -d.
 var agentLine = regexp.MustCompile(`(?m)^(\S+) PMID: (\S+)\n\s+Data Type: (.*?)\s+InDom: (\S+).*\n\s+Semantics: (\S+)\s+Units: (.*)$`)
 
-// What PCP's agents for Linux and we have alike has their number, below their name, and
-// their instance domain; asked of these agents, without pmcd.
+// A metric that PCP's agents for Linux also have in the same form has their number, below
+// their name, and their instance domain. The test asks these agents, without pmcd.
 func TestLinuxAgents(t *testing.T) {
 	s := NewSpace()
 	s.On("linux")
@@ -52,7 +52,7 @@ func TestLinuxAgents(t *testing.T) {
 	for _, l := range told {
 		m := ours[l[1]]
 		if m == nil {
-			continue // ours is another one
+			continue // our metric is another one
 		}
 		if got := m.PMID.String(); got != l[2] {
 			t.Errorf("%s is %s, PCP has %s", l[1], got, l[2])
@@ -63,7 +63,7 @@ func TestLinuxAgents(t *testing.T) {
 	}
 }
 
-// Elsewhere, and where a description is another one than PCP's agents have, everything
+// On other platforms, and if a description differs from that of PCP's agents, every metric
 // keeps its number.
 func TestNumbersOfOtherPlatforms(t *testing.T) {
 	load := &metric.Desc{Name: "kernel.all.load", PMID: metric.NewPMID(78, 3, 30), Type: metric.F32, Sem: metric.Instant, Indom: "load"}
@@ -85,7 +85,7 @@ func TestNumbersOfOtherPlatforms(t *testing.T) {
 	}
 }
 
-// A value that PCP's type does not hold is none there; a counter begins anew.
+// A value that does not fit PCP's type is absent there. A counter begins anew.
 func TestNarrower(t *testing.T) {
 	s := NewSpace()
 	s.On("linux")

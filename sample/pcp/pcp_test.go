@@ -12,7 +12,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// What units of PCP's own examples are in 32 bits.
+// Units from PCP's own examples, as 32 bits.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		units metric.Units
@@ -37,8 +37,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// Every metric of the catalogue has a number of its own, a name that PCP takes, and an
-// instance domain of its number's domain.
+// Every metric of the catalogue has a number of its own, a name that PCP accepts, and an
+// instance domain in the domain of its number.
 func TestCatalogue(t *testing.T) {
 	for _, p := range []catalog.Platform{catalog.Linux, catalog.Darwin} {
 		s := NewSpace()
@@ -69,7 +69,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// What stands in archives must never change: numbers that come from names.
+// Archives contain numbers that are computed from names. They must never change.
 func TestNumbersStay(t *testing.T) {
 	if got := NumberOf("sysctl.kern.example").String(); got != "501.2876.839" {
 		t.Errorf("sysctl.kern.example is %s", got)
@@ -93,7 +93,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is called %s, want %s", c.own, m.Name, c.want)
 		}
 	}
-	// One that has changed is another metric; the same under another pointer is not.
+	// A changed description is another metric. The same description behind another pointer
+	// is not.
 	d := metric.Desc{Name: "x.y", PMID: metric.NewPMID(60, 1, 2)}
 	other := d
 	if s.Add(&d) != s.Add(&other) {
@@ -148,7 +149,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// PCP's tools give up a message with as many labels, or as long a text, as it says can be.
+// PCP's tools reject a message that has as many labels, or as long a text, as PCP says is
+// allowed. LabelJSON stays below both.
 func TestManyLabels(t *testing.T) {
 	var list []metric.Label
 	for i := range 300 {
@@ -179,8 +181,8 @@ func FuzzParseLabels(f *testing.F) {
 	})
 }
 
-// What only describes a machine or a metric is optional to PCP, for which all else makes
-// what series are.
+// For PCP, labels that only describe a machine or a metric are optional. All others identify
+// a series.
 func TestLabelsThatDescribe(t *testing.T) {
 	list := HostLabels(&metric.Host{Name: "web-1", ID: "7", Release: "6.1"}, metric.Label{Name: SaysBoot, Value: "b"}, metric.Label{Name: "a.b", Value: "c"})
 	_, refs := LabelJSON(list, LabelContext)

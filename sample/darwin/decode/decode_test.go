@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// fill makes an answer whose bytes are all different from their neighbours.
+// fill returns an answer in which every byte differs from its neighbours.
 func fill(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {

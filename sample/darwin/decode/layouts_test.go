@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// measured is one row of the table of layouts that were measured with Apple's
-// headers.
+// measured is one row of the table of layouts measured with Apple's headers.
 type measured struct{ off, size int }
 
 // readLayouts reads the measured layouts of one processor.
@@ -33,8 +32,8 @@ func readLayouts(t *testing.T, arch string) map[string]measured {
 	return rows
 }
 
-// Some structs are not listed on their own: timeval was measured inside
-// kinfo_proc's times, and caches is none of Apple's.
+// Some structs are not listed on their own: timeval was measured inside kinfo_proc's times,
+// and caches is not a struct of Apple's.
 var unlisted = map[string]bool{"timeval": true, "caches": true}
 
 func TestFieldsStandWhereTheyWereMeasured(t *testing.T) {

@@ -95,7 +95,7 @@ func TestMistakesInFormulas(t *testing.T) {
 	}
 }
 
-// A sum of counters wraps where its parts do.
+// A sum of counters wraps where its parts wrap.
 func TestCountersOfAWidth(t *testing.T) {
 	r := row("a + b", metric.U64)
 	r.Sem, r.Width = metric.Counter, 32
@@ -199,7 +199,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// A text from anywhere is a formula or a mistake that is told.
+// Any text is either a formula or a mistake that is reported.
 func FuzzFormula(f *testing.F) {
 	for _, d := range catalog.For(catalog.Darwin) {
 		f.Add(d.Source)

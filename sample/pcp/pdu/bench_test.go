@@ -7,7 +7,7 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// values is a result of metrics of 64 bits, each with as many instances.
+// values returns a result with 64-bit metrics and the same number of instances of each.
 func values(metrics, instances int) *Result {
 	r := &Result{}
 	ids := make([]uint32, instances)
@@ -20,7 +20,7 @@ func values(metrics, instances int) *Result {
 	return r
 }
 
-// What it costs to write an answer, and to read one.
+// BenchmarkResult writes an answer, and reads one.
 func BenchmarkResult(b *testing.B) {
 	for name, r := range map[string]*Result{"250 metrics": values(250, 1), "40 metrics of 1000 processes": values(40, 1000)} {
 		wire := Append(nil, 0, r)

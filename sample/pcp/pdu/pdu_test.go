@@ -14,8 +14,8 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// wire reads bytes as they are written in this test: words of eight digits, shorter ones,
-// and texts in quotes.
+// wire parses bytes as this test writes them: words of eight digits, shorter ones, and
+// quoted texts.
 func wire(t testing.TB, s string) []byte {
 	var b []byte
 	for i, part := range strings.Split(s, "'") {
@@ -34,8 +34,8 @@ func wire(t testing.TB, s string) []byte {
 
 var wide = []uint32{pcp.Null}
 
-// What pmcd 6.0.3, its agents and its clients sent each other, and what else its source
-// says that they may.
+// Messages that pmcd 6.0.3, its agents and its clients sent each other, and others that its
+// source allows.
 var captured = []struct {
 	name string
 	wire string
@@ -138,7 +138,7 @@ func TestCaptured(t *testing.T) {
 	}
 }
 
-// Every kind of value in one result, behind other bytes.
+// Every kind of value in one result, after other bytes.
 func TestResult(t *testing.T) {
 	for _, highres := range []bool{false, true} {
 		want := &Result{Highres: highres, Seconds: 1795300000, Nanoseconds: 123456000, Sets: []Set{
@@ -157,7 +157,7 @@ func TestResult(t *testing.T) {
 			t.Errorf("from %d, %v\n%+v\nwant\n%+v", from, err, got, want)
 		}
 	}
-	// A sign is not told, and does not get lost.
+	// The message does not say that a type is signed. pcp.Bits restores the sign.
 	b := Append(nil, 0, &Result{Sets: []Set{{PMID: 1, Type: pcp.I32, Instances: wide, Bits: []uint64{^uint64(4)}}}})
 	_, m, err := Parse(b)
 	if err != nil {
@@ -168,7 +168,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// Labels of several instances: where each stands.
+// Labels of several instances, each with its place.
 func TestLabels(t *testing.T) {
 	var want Labels
 	want.Ident, want.Type = 500<<22, pcp.LabelInstances
@@ -260,19 +260,19 @@ func TestReader(t *testing.T) {
 	if _, _, err := NewReader(bytes.NewReader(wire(t, "00000008 00007000 00000000")), MaxRequest).Next(); !errors.Is(err, ErrLength) || !strings.Contains(err.Error(), "less than its header") {
 		t.Errorf("a length of 8: %v", err)
 	}
-	// What has the length of a message is one that can be left out, whatever it is.
+	// A frame with the length of a message can be skipped, whatever is in it.
 	rd := NewReader(bytes.NewReader(append(make([]byte, 3), append([]byte{12}, make([]byte, 8)...)...)), MaxRequest)
 	if _, _, err := rd.Next(); !errors.As(err, new(*Malformed)) {
 		t.Errorf("a kind of 0: %v", err)
 	}
-	// What announces much and sends nothing costs nothing.
+	// A peer that announces much and sends nothing costs nothing.
 	rd = NewReader(bytes.NewReader(wire(t, "7fffffff 00007001 00000000 00000000")), 1<<31-1)
 	if _, _, err := rd.Next(); err != io.ErrUnexpectedEOF || cap(rd.buf) > 4096 {
 		t.Errorf("%v; it made room for %d bytes", err, cap(rd.buf))
 	}
 }
 
-// What is parsed can be written, and is the same when it is parsed again.
+// A message that was parsed can be written, and is the same when it is parsed again.
 func FuzzParse(f *testing.F) {
 	for _, c := range captured {
 		f.Add(wire(f, c.wire))
@@ -288,8 +288,8 @@ func FuzzParse(f *testing.F) {
 		}
 		if r, is := m.(*Result); is {
 			for i := range r.Sets {
-				// What is never written: types that nobody has here, and numbers with a
-				// sign that stand in blocks although they could stand in situ.
+				// These are never written: types that no metric here has, and signed numbers
+				// in blocks although they would fit in situ.
 				if _, ok := r.Sets[i].Type.Metric(); !ok || r.Sets[i].Type == pcp.I32 && len(r.Sets[i].Bits) > 0 {
 					return
 				}
@@ -306,7 +306,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A stream is frames until it is wrong, however it comes.
+// A stream consists of frames until an error, in whatever pieces it arrives.
 func FuzzReader(f *testing.F) {
 	for _, c := range captured {
 		f.Add(wire(f, c.wire))
