@@ -24,7 +24,7 @@ func TestRowCopiesStayAsTheyWere(t *testing.T) {
 	if first[0].Name != "sh" || third[0].Name != "bash" || third[1] != first[1] {
 		t.Errorf("after an exec: %+v, %+v", first[0], third[0])
 	}
-	// The source uses the memory of b for another process.
+	// The source reuses the memory of b for another process.
 	*b = metric.Instance{ID: 3, Key: "c", Name: "vi"}
 	fourth := read(b)
 	if fourth[0].Key != "c" || third[1].Key != "b" {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who has a niceness keeps it, and anybody may stand behind others.
+// A process that already has a niceness keeps it. Any process may lower its own priority.
 func TestSetNice(t *testing.T) {
 	before, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNow holds the clocks against what the kernel says of them before and
-// after.
+// TestNow compares the clocks with the kernel's, read before and after.
 func TestNow(t *testing.T) {
 	read := func(id int32) int64 {
 		var ts unix.Timespec
@@ -36,7 +35,7 @@ func TestNow(t *testing.T) {
 	}
 }
 
-// The machine's processors are counted, not those that this process may use.
+// Processors counts the machine's processors, not those that this process may use.
 func TestProcessors(t *testing.T) {
 	for stat, want := range map[string]int{
 		"cpu  1 2 3\ncpu0 1 2 3\ncpu1 1 2 3\ncpu7 1 2 3\nintr 5\n": 3,

@@ -42,7 +42,7 @@ func TestThisMachine(t *testing.T) {
 	}
 }
 
-// A metric stands in one group, so that its name says where its values are.
+// A metric is in one group only, so that its name identifies its values.
 func TestAMetricStandsInOneGroup(t *testing.T) {
 	sources, err := Sources(Options{})
 	if err != nil {
@@ -111,7 +111,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// A clock that was set back makes no period that ends before it began.
+// After a clock was set back, no period may end before it began.
 func TestHistoryOfAClockThatWasSetBack(t *testing.T) {
 	boot := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	events := history(boot.Add(9*time.Minute), boot, "", nil, nil)

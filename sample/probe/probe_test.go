@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// script is a source whose readings a test writes.
+// script is a source whose Read is a function of the test.
 type script struct {
 	groups []*metric.Group
 	read   func(n int, c *sample.Context, frames []*sample.Frame) error
@@ -38,7 +38,7 @@ func TestPair(t *testing.T) {
 	src.read = func(n int, c *sample.Context, frames []*sample.Frame) error {
 		f := frames[0]
 		f.Reset(c.Now())
-		// The second disk gets another's place, the third comes later.
+		// The second disk gets the row of another one, and the third comes later.
 		for _, name := range [][]string{{"sdb", "sda"}, {"sda", "sdb", "sdc"}}[n-1] {
 			row := f.Row(&metric.Instance{Key: name, Name: name})
 			f.SetUint(row, 0, uint64(n*100)+uint64(name[2]))

@@ -16,8 +16,9 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// expectActing compares a process without its first thread with what the kernel shows of the
-// first thread that lives. The process is stopped meanwhile, so that the thread stays as it is.
+// expectActing compares a process without its first thread with the kernel's data on the
+// first thread that lives. It stops the process meanwhile, so that the thread does not
+// change.
 func expectActing(t *testing.T, r *reader, pid int, key string) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -36,7 +37,7 @@ func expectActing(t *testing.T, r *reader, pid int, key string) {
 	t.Error("the thread never stops")
 }
 
-// firstLiving is what the kernel shows of a process's first thread that has not ended.
+// firstLiving returns the kernel's data on the first thread of a process that has not ended.
 func firstLiving(t *testing.T, pid int) map[string]string {
 	t.Helper()
 	for _, task := range tasks(t, pid) {
@@ -61,7 +62,7 @@ func firstLiving(t *testing.T, pid int) map[string]string {
 	return nil
 }
 
-// tasks are the directories of a process's threads, in the order of their numbers.
+// tasks returns the directories of a process's threads, in the order of their IDs.
 func tasks(t *testing.T, pid int) []string {
 	t.Helper()
 	list, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
@@ -72,8 +73,9 @@ func tasks(t *testing.T, pid int) []string {
 	return list
 }
 
-// A process whose first thread has ended is shown by the first one that lives, for as
-// long as that does, and counted by its state; where none can be asked, that is said.
+// If the first thread of a process has ended, the first living one represents the process
+// for as long as it lives, and its state is counted. If none can be read, the values are
+// absent with that reason.
 func TestActingThread(t *testing.T) {
 	f := newFakeTree(t)
 	p := fakeProcess{pid: 70, comm: "server", state: 'Z', threads: 3, start: 100}

@@ -21,7 +21,7 @@ var sixteen = map[string]bool{
 
 func wantSixteen(d *metric.Desc) bool { return sixteen[d.Name] }
 
-// byDefault is what the process class holds when nothing is configured.
+// byDefault reports whether a metric belongs to the process class by default.
 func byDefault(d *metric.Desc) bool { return d.Class == metric.Process }
 
 func cpuTime() int64 {
@@ -61,7 +61,7 @@ func BenchmarkFakeTree(b *testing.B) {
 	}
 }
 
-// BenchmarkLive reads this machine, filled up with sleeping processes.
+// BenchmarkLive reads this machine, with sleeping processes added.
 func BenchmarkLive(b *testing.B) {
 	for _, n := range []int{0, 1000, 2000} {
 		for name, want := range map[string]func(*metric.Desc) bool{"sixteen": wantSixteen, "default": byDefault} {
@@ -73,7 +73,7 @@ func BenchmarkLive(b *testing.B) {
 	}
 }
 
-// BenchmarkLiveCostly is the slower class: footprints, descriptors, sockets.
+// BenchmarkLiveCostly reads the slower class: footprints, descriptors, sockets.
 func BenchmarkLiveCostly(b *testing.B) {
 	benchmarkRead(b, openReader(b, Options{}, func(d *metric.Desc) bool { return d.Class == metric.Costly }))
 }
@@ -96,7 +96,7 @@ func sleepers(tb testing.TB, n int) {
 	}
 	r.Close()
 	tb.Cleanup(func() {
-		w.Close() // they all read the end of the file
+		w.Close() // all of them read the end of the file
 		for _, cmd := range cmds {
 			if err := cmd.Wait(); err != nil {
 				tb.Error(err)
@@ -105,8 +105,8 @@ func sleepers(tb testing.TB, n int) {
 	})
 }
 
-// BenchmarkLiveAwake is the worst case: every process has run since the last
-// sweep, so that nothing known of it still holds.
+// BenchmarkLiveAwake is the worst case: every process has run since the last sweep, so that
+// nothing remembered about it is still valid.
 func BenchmarkLiveAwake(b *testing.B) {
 	const n = 1000
 	inputs := make([]*os.File, n)

@@ -9,7 +9,7 @@ import (
 	"tachograph/sample/proc/libproc"
 )
 
-// checkComplete holds the groups of sources against the catalogue.
+// checkComplete compares the groups of sources with the catalogue.
 func checkComplete(t *testing.T, p catalog.Platform, sources []sample.Source) {
 	t.Helper()
 	supplied := make(map[string]bool)

@@ -13,7 +13,7 @@ import (
 	"tachograph/testdata/patience"
 )
 
-// What the process connector of this kernel tells of a command.
+// The messages of this kernel's process connector about a command.
 func TestConnectorLive(t *testing.T) {
 	w, err := listenToConnector()
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EPROTONOSUPPORT) {
@@ -46,7 +46,7 @@ func TestConnectorLive(t *testing.T) {
 	}
 }
 
-// Where the kernel tells no totals there are none, rather than zeros.
+// If the kernel gives no totals, the values are absent and not zero.
 func TestExitsWithoutTotals(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: 1, comm: "init", start: 5})

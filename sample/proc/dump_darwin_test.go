@@ -15,11 +15,11 @@ import (
 	"tachograph/sample/proc/cmdline"
 )
 
-// TestDump is the half of the oracle tests that runs as a darwin program: it
-// reads the sources at given instants of the scenario and prints what it got,
-// a JSON object for each. The other half, which knows what must come out, is
-// the one that starts it. The simulated clocks go by a number in the file
-// TACHO_PROC_CLOCK, which it writes; without one they go as this machine's.
+// TestDump is the half of the oracle tests that runs as a darwin program. It reads the
+// sources at given instants of the scenario and prints the result, one JSON object for each
+// instant. The other half starts it, and knows what the result must be. The simulated clocks
+// follow a number in the file TACHO_PROC_CLOCK, which TestDump writes. Without that file
+// they follow this machine's clock.
 func TestDump(t *testing.T) {
 	instants := os.Getenv("TACHO_PROC_AT")
 	if instants == "" {
@@ -66,7 +66,7 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// clock is what the simulated clocks go by.
+// clock controls the simulated clocks.
 type clock struct {
 	t     *testing.T
 	file  *os.File
@@ -88,8 +88,8 @@ func openClock(t *testing.T, s sample.Source) *clock {
 	return &clock{t: t, file: file, watch: watch}
 }
 
-// until lets time pass in steps, after each of which the watch has seen what happened
-// in it. A little passes by itself.
+// until lets time pass in steps. After each step the watch has seen what happened in it. A
+// little time passes by itself.
 func (c *clock) until(at float64) {
 	for scenarioTime(darwin.Now()) < at {
 		c.told += clockStep
@@ -100,7 +100,7 @@ func (c *clock) until(at float64) {
 	}
 }
 
-// scenarioTime tells from the awake clock what time it is in the scenario.
+// scenarioTime returns the time of the scenario at a reading of the awake clock.
 func scenarioTime(at metric.Stamp) float64 { return float64(at.Awake)/1e9 - bootedBefore }
 
 func dumpRound(t *testing.T, sources []sample.Source, frames map[sample.Source][]*sample.Frame) dumpedRound {

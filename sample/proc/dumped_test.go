@@ -6,16 +6,16 @@ import (
 	"tachograph/sample/metric"
 )
 
-// bootedBefore is how long the simulated Mac has been awake at the beginning of
-// the scenario, in seconds.
+// bootedBefore is how long the simulated Mac has been awake when the scenario begins, in
+// seconds.
 const bootedBefore = 183600
 
-// clockStep is how far apart the moments are that the program lives through.
+// clockStep is the time between the moments at which the program reads.
 const clockStep = 100 * time.Millisecond
 
-// What one half of the oracle tests tells the other.
+// dumpedRound is the output of the darwin half of the oracle tests for one round.
 type dumpedRound struct {
-	Took      float64 // scenario seconds that the sources took
+	Took      float64 // scenario seconds that reading took
 	Rows      map[string]map[string]string
 	Instances map[string]*metric.Instance
 	Events    []dumpedEvent

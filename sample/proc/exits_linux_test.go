@@ -8,8 +8,7 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// hearing opens a reader on a made-up tree whose watcher hears what the test
-// tells it.
+// hearing opens a reader on an invented tree. Its watcher receives what the test sends.
 func hearing(t *testing.T, f *fakeTree) (*reader, *watcher) {
 	r := openReader(t, Options{Root: f.root}, everything)
 	k := r.kernel()
@@ -27,14 +26,14 @@ func (w *watcher) tell(at int64, exits ...procfs.Exit) {
 	}
 }
 
-// The kernel splits CPU time by ticks it happened to see, so that the split of
-// the end may differ from that of the last look; the sum must not grow by it.
+// The kernel divides CPU time by the ticks at which it looked, so user and system time at
+// the end may differ from those of the last reading. Their sum must not grow by that.
 func TestTheSplitMayShift(t *testing.T) {
 	const ms = 1_000_000
 	for _, c := range []struct {
 		name              string
 		utime, stime      uint64 // at the end, in ms
-		lastU, lastS      uint64 // at the last look, in ticks of 10 ms
+		lastU, lastS      uint64 // at the last reading, in ticks of 10 ms
 		wantUser, wantSys uint64
 	}{
 		{"nothing was read before", 200, 100, 0, 0, 200, 100},
@@ -95,10 +94,10 @@ func TestWhoseExitItWas(t *testing.T) {
 	f.remove(50)
 	w.tell(102e9,
 		procfs.Exit{PID: 50, TGID: 50, LastOfGroup: true, Status: 1 << 8, Lived: 82e9},
-		procfs.Exit{PID: 50, TGID: 50, LastOfGroup: true, Status: 2 << 8, Lived: 1e6}, // had the pid after it
-		procfs.Exit{PID: 60, TGID: 60, LastOfGroup: true, Status: 3 << 8, Lived: 2e9}, // too young to be the one that stays
+		procfs.Exit{PID: 50, TGID: 50, LastOfGroup: true, Status: 2 << 8, Lived: 1e6}, // a later process with the same pid
+		procfs.Exit{PID: 60, TGID: 60, LastOfGroup: true, Status: 3 << 8, Lived: 2e9}, // too young to be the one that lives
 		procfs.Exit{PID: 70, TGID: 70, LastOfGroup: true, Lived: 1e6},
-		procfs.Exit{PID: 81, TGID: 80, Lived: 1e6}) // a thread of one that goes on
+		procfs.Exit{PID: 81, TGID: 80, Lived: 1e6}) // a thread of a process that lives
 	r.now.Wall, r.now.Awake, r.now.Cont = r.now.Wall+5e9, 105e9, 105e9
 	ev := r.read("proc")
 	if e := findEvent(ev, metric.EventProcessExit, "50/2000"); e == nil || e.Label("how") != "exit 1" {
@@ -108,7 +107,7 @@ func TestWhoseExitItWas(t *testing.T) {
 		t.Errorf("the living was buried: %+v", e)
 	}
 	r.expect("procs", "", map[string]string{"proc.unseen": "3", "proc.unseen_max": "3", "proc.started": "3", "proc.exited": "1"})
-	// Each has a row, those that no sweep has met too.
+	// Each process has a row, also those that no sweep has met.
 	if got := r.rows("proc"); !slices.Equal(sorted(got), []string{"50/10199", "50/2000", "60/10000", "60/2000", "70/10199"}) {
 		t.Errorf("rows %q", got)
 	}
@@ -133,8 +132,8 @@ func TestLostNoticesAreNotHidden(t *testing.T) {
 	r.expect("procs", "", map[string]string{"proc.unseen": "0"})
 }
 
-// Who asks how things are is not told of those who have ended, and nothing is kept of
-// them for him.
+// If a client only wants the living, processes that ended have no rows, and nothing is kept
+// of them.
 func TestOnlyTheLiving(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: 50, comm: "job", start: 9000, utime: 1, exe: "/bin/job"})

@@ -16,13 +16,13 @@ type person struct {
 	pid            int32
 	start, cpu     uint64
 	zombie, secret bool
-	// The last totals, as the kernel tells them at the end; 0 is not at all.
+	// The totals that the kernel reports at the end; 0 is no report.
 	last    uint64
 	threads []uint64
 }
 
-// fakeKernel is a kernel of either shape: it learns who is who from the list
-// already, as on macOS, or only when it meets them, as on Linux.
+// fakeKernel is a kernel of either kind: it identifies processes when it lists them, as on
+// macOS, or only when it reads each, as on Linux.
 type fakeKernel struct {
 	*census[*person]
 	fromList bool
@@ -31,8 +31,8 @@ type fakeKernel struct {
 	columns  []supply[process[*person]]
 	loads    map[string]int
 	met      int
-	order    []int32 // who was met
-	early    int     // what was read of some before all had been met
+	order    []int32 // pids in the order in which they were met
+	early    int     // reads of one process before all were met
 	purpose  purpose
 	execs    map[int32]string // new names, by pid
 	lives    map[uint64]uint64
@@ -85,7 +85,7 @@ func (k *fakeKernel) visit(c *sample.Context, who *person, now metric.Stamp) *pr
 	return p
 }
 
-// person is who has a pid.
+// person returns the process with a pid.
 func (k *fakeKernel) person(pid int32) *person {
 	return k.people[slices.IndexFunc(k.people, func(who *person) bool { return who.pid == pid })]
 }
@@ -124,7 +124,7 @@ func (k *fakeKernel) readThread(_ *process[*person], id uint64, into *uint64) (s
 	return k.lives[id], []byte("t"), true
 }
 
-// shapes runs a test on a kernel of each shape, with so many people.
+// shapes runs a test on a kernel of each kind, with a number of processes.
 func shapes(t *testing.T, people int, test func(t *testing.T, k *fakeKernel, r *fakeRun)) {
 	for _, fromList := range []bool{false, true} {
 		t.Run(map[bool]string{false: "met in the walk", true: "met in the list"}[fromList], func(t *testing.T) {
@@ -170,7 +170,7 @@ func shapes(t *testing.T, people int, test func(t *testing.T, k *fakeKernel, r *
 	}
 }
 
-// load refuses who is secret, except what everybody may know.
+// load refuses to read a secret process, except for what everybody may know.
 func (k *fakeKernel) load(what string) func(p *process[*person]) metric.Reason {
 	return func(p *process[*person]) metric.Reason {
 		k.loads[what]++
@@ -188,11 +188,11 @@ type fakeRun struct {
 	threads sample.Source
 	now     metric.Stamp
 	frames  []*sample.Frame
-	part    [2]int // of the last reading: how many of how many
+	part    [2]int // of the last reading: rows read, rows in all
 }
 
-// read reads a source for a class, and returns what was told meanwhile. It
-// stops after so many looks at the clock, unless that is 0.
+// read reads a source for a class, and returns the texts of its events. It stops after looks
+// readings of the clock, unless looks is 0.
 func (r *fakeRun) read(s sample.Source, class metric.Class, looks int64) (told []string, err error) {
 	r.now.Wall, r.now.Awake, r.now.Cont = r.now.Wall+5e9, r.now.Awake+5e9, r.now.Cont+5e9
 	now := r.now
@@ -216,7 +216,7 @@ func (r *fakeRun) read(s sample.Source, class metric.Class, looks int64) (told [
 	return told, err
 }
 
-// expect reads everybody, and holds what was told against what should be.
+// expect reads all processes, and compares the texts of the events.
 func (r *fakeRun) expect(class metric.Class, told ...string) {
 	r.t.Helper()
 	if got, err := r.read(r.source, class, 0); err != nil || !slices.Equal(got, told) {
@@ -224,7 +224,7 @@ func (r *fakeRun) expect(class metric.Class, told ...string) {
 	}
 }
 
-// rows are the cells of the metrics, by instance.
+// rows returns the cells of the metrics, by instance.
 func (r *fakeRun) rows(metrics ...string) map[string]string {
 	rows := make(map[string]string)
 	for _, f := range r.frames {

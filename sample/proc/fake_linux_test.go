@@ -13,13 +13,13 @@ import (
 	"tachograph/sample/metric"
 )
 
-// fakeTree is a directory that looks like /.
+// fakeTree is a directory with the files of a root directory.
 type fakeTree struct {
 	t    testing.TB
 	root string
 }
 
-// fakeProcess is what a process in a fakeTree shows.
+// fakeProcess is the content of a process's files in a fakeTree.
 type fakeProcess struct {
 	pid, ppid      int
 	comm           string
@@ -159,7 +159,7 @@ func (r *reader) clock() metric.Stamp {
 	return metric.Stamp{Wall: read(unix.CLOCK_REALTIME), Awake: read(unix.CLOCK_MONOTONIC), Cont: read(unix.CLOCK_BOOTTIME)}
 }
 
-// read reads the named source, and returns the events of that.
+// read reads the named source, and returns its events.
 func (r *reader) read(source string) []metric.Event {
 	r.t.Helper()
 	r.events = r.events[:0]
@@ -219,7 +219,7 @@ func (r *reader) value(group, key, name string) metric.Value {
 	return metric.Value{}
 }
 
-// expect compares cells with what they should print; "!reason" is a missing one.
+// expect compares cells with the text that they should print. "!reason" is an absent one.
 func (r *reader) expect(group, key string, want map[string]string) {
 	r.t.Helper()
 	for name, w := range want {

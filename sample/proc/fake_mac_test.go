@@ -12,8 +12,8 @@ import (
 	"tachograph/sample/proc/libproc"
 )
 
-// fakeMac answers the calls of a macKernel from a list, in the layouts of the
-// kernel.
+// fakeMac answers the calls of a macKernel from a list of processes, in the kernel's
+// layouts.
 type fakeMac struct {
 	t         testing.TB
 	processes []*macPerson
@@ -22,7 +22,7 @@ type fakeMac struct {
 	events    []macEvent
 	followed  []int32
 	closed    bool
-	flavour   int32 // the newest of rusage
+	flavour   int32 // newest flavour of rusage
 }
 
 // macPerson is a process of a fakeMac.
@@ -39,7 +39,7 @@ type macPerson struct {
 	diskRead       uint64
 	instructions   uint64
 	foreign        bool
-	// What task info says of the start, if another process has the pid by then.
+	// The start according to task info, if another process has the pid by then.
 	taskMicros int64
 	fds        []uint64 // kinds: 0 a file, 1 a TCP socket, 2 a UDP socket, 3 a socket that is gone
 	unlisted   bool
@@ -51,8 +51,8 @@ func putField(b []byte, f *decode.Field, v uint64) {
 	copy(b[f.Off:f.Off+f.Size], w[:])
 }
 
-// find begins where the last one was found: a sweep asks in the order of the
-// list, and what it costs is not to be what looking costs here.
+// find begins at the last process found: a sweep goes through the list in order, and the
+// benchmark must not measure the search.
 func (m *fakeMac) find(pid int32) *macPerson {
 	for i := range m.processes {
 		at := (m.found + i) % len(m.processes)
@@ -247,8 +247,8 @@ func (r *fakeReader) read() []metric.Event {
 	return r.events
 }
 
-// cell is the value of a metric of an instance, or of the group without any;
-// "!reason" is a missing one and "" none at all.
+// cell is the value of a metric of an instance, or of a group without instances. "!reason"
+// is an absent value, and "" is no row.
 func (r *fakeReader) cell(key, name string) string {
 	for _, f := range r.frames {
 		b := f.Block()

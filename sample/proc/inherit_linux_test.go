@@ -17,8 +17,8 @@ func TestParentIsNotChargedWithItsChildren(t *testing.T) {
 	r, w := hearing(t, f)
 	r.read("proc")
 	r.expect("proc", "40/2000", map[string]string{"proc.io.write_bytes": "1000", "proc.io.inherited_write_bytes": "0"})
-	// The job writes a little more and ends, and so does one that nobody has
-	// met, with a child of its own. The shell waits for them, writes itself.
+	// The job writes a little more and ends, and so does a process that no sweep has met,
+	// with a child of its own. The shell waits for both, and writes.
 	f.remove(50)
 	shell.writeBytes = 2000 + 8_000_000 + 500_000 + 30_000
 	shell.utime = 9 // it has run
@@ -42,8 +42,8 @@ func TestParentIsNotChargedWithItsChildren(t *testing.T) {
 	r.expect("proc", "1/5", map[string]string{"proc.io.write_bytes": "10", "proc.io.inherited_write_bytes": "8532500"})
 }
 
-// A whole family ends between two sweeps: what all of them did comes to the one
-// that waited for the eldest.
+// A whole family ends between two sweeps. The totals of all of them come to the process that
+// waited for the eldest.
 func TestFamilyThatEndsTogetherLeavesEverything(t *testing.T) {
 	f := newFakeTree(t)
 	shell := fakeProcess{pid: 40, ppid: 1, comm: "sh", start: 2000, writeBytes: 1000}
@@ -69,8 +69,8 @@ func TestFamilyThatEndsTogetherLeavesEverything(t *testing.T) {
 	r.expect("proc", "40/2000", map[string]string{"proc.io.write_bytes": "1500", "proc.io.inherited_write_bytes": "12000000"})
 }
 
-// The notice of a child's end may come before its parent is listed: a shell that
-// began while a sweep was under way, and had run its first command.
+// The notice of a child's end may come before its parent is listed: here the shell began
+// during a sweep, and its first command had ended.
 func TestParentThatIsMetLater(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: 1, comm: "init", start: 5})
@@ -85,9 +85,9 @@ func TestParentThatIsMetLater(t *testing.T) {
 	r.expect("proc", "40/10290", map[string]string{"proc.io.write_bytes": "30", "proc.io.inherited_write_bytes": "500000"})
 }
 
-// A shell that no sweep has met yet waits for one child after the other. The
-// first notice makes it known as a parent; what the others left it is not
-// forgotten when the sweep then comes to the shell itself.
+// A shell that no sweep has met waits for one child after the other. After the first notice
+// it is known as a parent. What the other children left it must not be forgotten when a
+// sweep meets the shell.
 func TestParentMetAfterItsChildrenInheritsFromAll(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: 1, comm: "init", start: 5})
@@ -102,8 +102,8 @@ func TestParentMetAfterItsChildrenInheritsFromAll(t *testing.T) {
 	r.expect("proc", "40/10100", map[string]string{"proc.io.write_bytes": "1000", "proc.io.inherited_write_bytes": "80000000"})
 }
 
-// Children of a process that ignores their ends are not waited for, and the
-// kernel adds nothing to it.
+// If a process ignores the ends of its children, it does not wait for them, and the kernel
+// adds nothing to it.
 func TestWhoIgnoresChildrenInheritsNothing(t *testing.T) {
 	var st procfs.Stat
 	text := []byte("40 (sh) S 1 40 40 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 2000 0 0 0 0 0 0 0 0 0 0 65536 0 0\n")

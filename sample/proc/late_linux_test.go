@@ -7,20 +7,20 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// lateJob is a process with two threads, of which the first has ended with 100 ms of
-// user time, the last of all by the kernel's count, and the other one with 300 ms.
+// lateJob returns the ends of two threads of a process: of the first, with 100 ms of user
+// time, which the kernel counts as the last one, and of the other one, with 300 ms.
 func lateJob(lived int64) (last, late procfs.Exit) {
 	last = procfs.Exit{PID: 50, TGID: 50, Run: 100e6, UTime: 100e6, MinFlt: 4, Status: 7 << 8, LastOfGroup: true, Lived: lived, IO: procfs.IO{WriteBytes: 4096}}
 	late = procfs.Exit{PID: 51, TGID: 50, Run: 300e6, UTime: 200e6, STime: 100e6, MinFlt: 3, Lived: lived + 2e6, IO: procfs.IO{WriteBytes: 8192}}
 	return last, late
 }
 
-// The notice of a thread that comes behind that of the last one is counted all the same.
+// The notice of a thread counts also if it arrives after that of the last thread.
 func TestThreadsThatAreToldOfLate(t *testing.T) {
 	want := map[string]string{"proc.psinfo.utime": "300", "proc.psinfo.stime": "100", "proc.psinfo.minflt": "7", "proc.io.write_bytes": "12288"}
 	for _, c := range []struct {
 		name  string
-		split bool // the late notice comes with the next sweep
+		split bool // the late notice arrives before the next sweep
 	}{{"in one sweep", false}, {"in the next sweep", true}} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFakeTree(t)
@@ -58,7 +58,8 @@ func TestThreadsThatAreToldOfLate(t *testing.T) {
 	}
 }
 
-// A thread of whoever has the number next is not one of who had it before.
+// A thread of the next process with the same pid does not count as one of the process
+// before.
 func TestLateThreadsAreNotTheNextOnes(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: 50, comm: "job", start: 9000, utime: 1, threads: 2, exe: "/bin/job"})
@@ -76,8 +77,8 @@ func TestLateThreadsAreNotTheNextOnes(t *testing.T) {
 	}
 }
 
-// What was read of a process after the kernel had told of its end is not taken back by
-// its last row, though the notice of a thread was lost.
+// If a thread's notice was lost, the last row of a process is still not below what was read
+// after the kernel had reported its end.
 func TestLastTotalsAreNoLessThanWhatWasRead(t *testing.T) {
 	f := newFakeTree(t)
 	job := fakeProcess{pid: 50, comm: "job", start: 9000, utime: 3, stime: 6, threads: 2, exe: "/bin/job"}

@@ -22,8 +22,8 @@ import (
 	"tachograph/testdata/patience"
 )
 
-// These tests start real processes, which are this very test in other roles,
-// and compare what the source says with what the kernel tells by other ways.
+// These tests start real processes, which are this test program in other roles, and compare
+// the source's values with the kernel's.
 
 const roleVariable = "TACHOGRAPH_TEST_ROLE"
 
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playRole does its deed, says so, and waits until its input ends.
+// playRole does what its role requires, says so, and waits until its input ends.
 func playRole(role string) {
 	runtime.GOMAXPROCS(1)
 	name, argument, _ := strings.Cut(role, " ")
@@ -139,7 +139,7 @@ func (a *actor) finish() {
 	a.cmd.Wait()
 }
 
-// key is the identity of the actor, found without the code that is tested.
+// key returns the key of the actor's instance, computed without the tested code.
 func (a *actor) key() string {
 	a.t.Helper()
 	return keyOf(a.t, a.cmd.Process.Pid)
@@ -189,8 +189,8 @@ func TestBurner(t *testing.T) {
 	}
 	switch w := kernelOf(r).watch; {
 	case w == nil:
-		return // not allowed to hear of exits
-	case w.named != nil: // as an ordinary user: of exits, but not of the final totals
+		return // not allowed to listen for exits
+	case w.named != nil: // an ordinary user: knows exits, but not final totals
 		if e.Label("how") != "exit 0" || e.Label("last_seen") != "" || e.Label("proc.psinfo.utime") != "" || slices.Contains(r.rows("proc"), key) {
 			t.Errorf("exit event %+v, rows %q", e, r.rows("proc"))
 		}
@@ -280,8 +280,8 @@ func TestAllocator(t *testing.T) {
 	a.finish()
 }
 
-// expectBetween compares with what the kernel said just before and just after: in a
-// process that waits its language's runtime may wake up, make a thread, and count that.
+// expectBetween compares a value with the kernel's just before and just after. In a waiting
+// process, Go's runtime may wake up, create a thread, and be charged for it.
 func expectBetween(t *testing.T, name string, got, least, most uint64) {
 	t.Helper()
 	if got < least || got > most {
@@ -379,7 +379,7 @@ func waitForZombie(t *testing.T, pid int) {
 			t.Fatal(err)
 		}
 		var s procfs.Stat
-		// Of its threads the first one may have ended before the others.
+		// Its first thread may have ended before the others.
 		return s.Parse(text) == nil && s.State == 'Z' && s.Threads <= 1
 	})
 }
@@ -402,8 +402,8 @@ func TestThreadsOfARealProcess(t *testing.T) {
 	a.finish()
 }
 
-// look is the role of an ordinary user who reads the machine: it prints what
-// it gets of the process that started it.
+// look is the role of an ordinary user who reads the machine. It prints what it can read of
+// the process that started it.
 func look() {
 	t := &printer{}
 	defer t.finish()
@@ -422,7 +422,7 @@ func look() {
 	fmt.Printf("proc.unseen %s\n", r.value("procs", "", "proc.unseen").Miss)
 }
 
-// printer lets a role use the helpers of tests.
+// printer lets a role use the test helpers.
 type printer struct {
 	testing.TB
 	cleanups []func()
@@ -466,7 +466,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got[name], want)
 		}
 	}
-	// Since Linux 6.7 everybody may listen to the process connector.
+	// Since Linux 6.7 every user may listen to the process connector.
 	if why := got["proc.unseen"]; why != "present" && why != needsNetAdmin.String() {
 		t.Errorf("proc.unseen: %q", why)
 	}

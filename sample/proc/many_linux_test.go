@@ -9,7 +9,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// partly reads with a clock that lets a walk go on for so many looks.
+// partly reads with a clock that ends a sweep after a number of looks.
 func (r *reader) partly(looks int) (events []metric.Event, read, of int) {
 	r.t.Helper()
 	now := r.now
@@ -38,7 +38,7 @@ func TestSweepThatIsNotDoneGoesOnWhereItStopped(t *testing.T) {
 	r, _ := hearing(t, f)
 	met := make(map[string]int)
 	for tick := range 4 {
-		if tick == 2 { // one ends that has been met, one that has not, and one begins
+		if tick == 2 { // a process that was met ends, one that was not met ends, and one begins
 			f.remove(1001)
 			f.remove(1199)
 			f.put(fakeProcess{pid: 1500, ppid: 1000, comm: "fresh", start: 10500})
@@ -65,7 +65,7 @@ func TestSweepThatIsNotDoneGoesOnWhereItStopped(t *testing.T) {
 			t.Errorf("%s has not been read in four sweeps", key)
 		}
 	}
-	// All of them in time: the order is the kernel's again after one sweep.
+	// All in time: after one sweep the order is the kernel's again.
 	r.read("proc")
 	r.read("proc")
 	rows := r.rows("proc")
@@ -114,7 +114,8 @@ func TestThreadsThatAreNotDoneGoOnWhereTheyStopped(t *testing.T) {
 	}
 }
 
-// While nobody is born the listing stands, and who ends is missed all the same.
+// While no process is born, the old listing is used. Ends of processes are noticed all the
+// same.
 func TestListingStandsWhileNobodyIsBorn(t *testing.T) {
 	f := newFakeTree(t)
 	for pid := 1000; pid < 1005; pid++ {
@@ -126,19 +127,19 @@ func TestListingStandsWhileNobodyIsBorn(t *testing.T) {
 	forks := 1000
 	for i, step := range []struct {
 		do         func()
-		births     int // that the kernel counts
+		births     int // counted by the kernel
 		rows, told int
 	}{
 		{func() {}, 0, 5, 0},
-		// A count that has not moved yet counts for nothing.
+		// A count that has never moved is not trusted.
 		{func() { f.put(fakeProcess{pid: 1005, ppid: 1, comm: "p", start: 9000}) }, 0, 6, 1},
 		{func() { f.put(fakeProcess{pid: 1006, ppid: 1, comm: "p", start: 9001}) }, 1, 7, 1},
-		{func() { f.put(fakeProcess{pid: 1007, ppid: 1, comm: "p", start: 9002}) }, 0, 7, 0}, // it is not looked for
+		{func() { f.put(fakeProcess{pid: 1007, ppid: 1, comm: "p", start: 9002}) }, 0, 7, 0}, // nobody looks for it
 		{func() { f.remove(1001) }, 0, 6, 1},
-		{func() {}, 0, 7, 1}, // somebody is gone: listed anew
+		{func() {}, 0, 7, 1}, // a process is gone: listed again
 		{func() {}, 0, 7, 0},
 		{func() { f.put(fakeProcess{pid: 1008, ppid: 1, comm: "p", start: 9003}) }, 1, 8, 1},
-		// A listing that was not walked to its end does not stand.
+		// A listing that was not read to its end is not used again.
 		{func() { k.complete = false; f.put(fakeProcess{pid: 1009, ppid: 1, comm: "p", start: 9004}) }, 0, 9, 1},
 	} {
 		forks += step.births

@@ -44,8 +44,8 @@ func TestMacSweepThatIsNotDoneGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-// The costly sweep may be the one that meets the zombie; the last totals then
-// still belong into the rows of the other class.
+// The costly sweep may be the first to meet the zombie. The last totals then still belong in
+// the rows of the other class.
 func TestMacFinalTotalsWhoeverMeetsTheZombie(t *testing.T) {
 	job := &macPerson{pid: 50, unique: 7, micros: someMicros, comm: "job", user: 24, begin: 3}
 	m, r := newFakeMac(t, &macPerson{pid: 1, unique: 1, micros: someMicros}, job)

@@ -18,8 +18,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// The oracle tests run the sources of macOS on a simulated Mac whose every
-// value is known, because a scenario defines it.
+// The oracle tests run the sources of macOS on a simulated Mac. Every value of it is known,
+// because a scenario defines it.
 
 const moduleRoot = "../.."
 
@@ -46,7 +46,7 @@ func mac(t testing.TB) {
 	darwintest.Need(t, s.err)
 }
 
-// run is one run of the recording half.
+// run holds the result of one run of the darwin half.
 type run struct {
 	t      testing.TB
 	rounds []dumpedRound
@@ -60,18 +60,17 @@ type runWith struct {
 	classes  string
 	threads  string
 	top      int
-	override string // statements that come after the scenario's
-	real     bool   // the scenario's clocks go as this machine's: for measuring
-	// happens says when what the events tell of does happen.
+	override string // statements to append to the scenario
+	real     bool   // the scenario's clocks run with this machine's, for measurements
+	// happens is when each thing that events report does happen.
 	happens map[string]float64
 }
 
-// promptness is by how much the time of an event may differ from when it
-// happened, in seconds of the scenario: by a step of its clock, and what passes of
-// itself.
+// promptness is by how many seconds of the scenario the time of an event may differ from the
+// time at which it happened: a step of the clock, and the time that passes by itself.
 const promptness = 0.5
 
-// offBy is how far from the truth an event's time is.
+// offBy returns how far an event's time is from the true time.
 func (o *runWith) offBy(t testing.TB, e *dumpedEvent) float64 {
 	t.Helper()
 	what := fmt.Sprintf("%s of %s %s", e.Kind, e.Label("pid"), e.Label("name"))
@@ -82,7 +81,7 @@ func (o *runWith) offBy(t testing.TB, e *dumpedEvent) float64 {
 	return e.Time - at
 }
 
-// on runs the scenario. Its clocks go as the program says, which lives through it as
+// on runs the scenario. The program controls the scenario's clocks, and runs through it as
 // fast as it can.
 func (o runWith) on(t testing.TB, name string) *run {
 	t.Helper()
@@ -143,7 +142,7 @@ func (o runWith) on(t testing.TB, name string) *run {
 	return r
 }
 
-// key finds the instance with a name in a round.
+// key returns the key of the instance with a name in a round.
 func (r *run) key(round int, name string) string {
 	r.t.Helper()
 	for key, in := range r.rounds[round].Instances {
@@ -201,13 +200,13 @@ func TestMacLives(t *testing.T) {
 	if n := len(r.rounds[0].Events); n != 0 {
 		t.Errorf("the first sweep told of %d events: %+v", n, r.rounds[0].Events)
 	}
-	// Parents are known by their identity.
+	// The parent label is the parent's key.
 	if got := r.rounds[1].Instances[shell].Label("parent"); got != worker {
 		t.Errorf("the parent of the shell is %q, not %q", got, worker)
 	}
 	r.expect(1, shell, map[string]string{"proc.psinfo.parent_unique": worker, "proc.psinfo.unique": shell})
 	r.event(1, metric.EventProcessStart, shell)
-	// A pid that is used again is another process.
+	// A pid that is used again belongs to another process.
 	if first == second {
 		t.Error("two processes with one pid are taken for one")
 	}
@@ -216,7 +215,7 @@ func TestMacLives(t *testing.T) {
 	}
 	r.event(1, metric.EventProcessStart, second)
 	r.expect(1, second, map[string]string{"proc.psinfo.utime": "45000"})
-	// A zombie tells its end once, and stays a row until it is reaped.
+	// A zombie causes one event, and keeps its row until it is reaped.
 	if e := r.event(1, metric.EventProcessExit, left); e.Label("how") != "exit 3" || e.Label("proc.psinfo.utime") != "11000000" {
 		t.Errorf("exit of the zombie: %+v", e)
 	}
@@ -228,7 +227,7 @@ func TestMacLives(t *testing.T) {
 			}
 		}
 	}
-	// The final totals of who has ended, exactly.
+	// The final totals of a process that ended are exact.
 	e := r.event(2, metric.EventProcessExit, worker)
 	for name, want := range map[string]string{
 		"how": "exit 1", "status": "256", "proc.psinfo.utime": "7000000000", "proc.psinfo.stime": "4000000000",
@@ -247,7 +246,7 @@ func TestMacLives(t *testing.T) {
 	if _, there := r.rounds[3].Rows[worker]; there {
 		t.Error("the worker has a row long after its end")
 	}
-	// Exec keeps the identity and changes the name.
+	// Exec keeps the key and changes the name.
 	x := r.event(2, metric.EventProcessExec, shell)
 	if x.Label("was") != "shell" || x.Label("name") != "sorter" || x.Label("exe") != "/usr/bin/sorter" {
 		t.Errorf("exec event %+v", x)
@@ -260,7 +259,7 @@ func TestMacLives(t *testing.T) {
 		t.Errorf("exit of the shell: %+v", e)
 	}
 	r.expect(0, worker, map[string]string{"proc.psinfo.psargs": "worker --password=*** fast"})
-	// Who lived between two sweeps is counted to the last one.
+	// Every process that lived between two sweeps is counted.
 	for round, want := range []string{"0", "0", "1", "25", "25"} {
 		r.expect(round, "procs", map[string]string{"proc.unseen": want})
 	}
@@ -315,7 +314,7 @@ func TestMacValues(t *testing.T) {
 					t.Errorf("%s tells of the environment: %s", name, v)
 				}
 			}
-			// What the kernel has stopped counting stands, and does not fall.
+			// A counter that the kernel has stopped does not move, and does not fall.
 			const stopped = "2147483647"
 			r.expect(0, r.key(0, "000701 stopped"), map[string]string{
 				"proc.psinfo.faults": stopped, "proc.psinfo.minflt": stopped, "proc.psinfo.cow_faults": stopped, "proc.psinfo.messages_sent": stopped,
@@ -335,7 +334,7 @@ func TestMacValues(t *testing.T) {
 	}
 }
 
-// TestMacOldKernel lets the kernel refuse the newer flavours of rusage.
+// TestMacOldKernel: the kernel refuses the newer flavours of rusage.
 func TestMacOldKernel(t *testing.T) {
 	t.Parallel()
 	r := runWith{at: "0", override: "fail proc_pid_rusage EINVAL count 2"}.on(t, "proc-values.scn")
@@ -372,8 +371,7 @@ func TestMacRefusals(t *testing.T) {
 	}
 }
 
-// TestMacForeignExits follows the exits of processes whose status is none of
-// our business.
+// TestMacForeignExits follows the exits of processes whose status we may not read.
 func TestMacForeignExits(t *testing.T) {
 	t.Parallel()
 	r := runWith{at: "8 30", happens: map[string]float64{
@@ -391,7 +389,7 @@ func TestMacForeignExits(t *testing.T) {
 	r.expect(1, mine, map[string]string{"proc.psinfo.utime": "20000000"})
 }
 
-// TestMacBusiest reads the threads of whoever used most CPU in between.
+// TestMacBusiest reads the threads of the processes that used most CPU since the last sweep.
 func TestMacBusiest(t *testing.T) {
 	t.Parallel()
 	r := runWith{at: "5 6", top: 1, classes: "thread", override: `
@@ -409,7 +407,7 @@ func TestMacBusiest(t *testing.T) {
 
 var statLine = regexp.MustCompile(`(?m)^stats:\s+(\d+) (\S+)$`)
 
-// calls are how often each function was called.
+// calls returns how often each function was called.
 func (r *run) calls() map[string]int {
 	m := make(map[string]int)
 	for _, f := range statLine.FindAllStringSubmatch(r.report, -1) {
@@ -418,7 +416,7 @@ func (r *run) calls() map[string]int {
 	return m
 }
 
-// crowdOf is a scenario of n processes.
+// crowdOf returns a scenario of n processes.
 func crowdOf(n int) string {
 	var b strings.Builder
 	b.WriteString("clear process\n")
@@ -428,7 +426,7 @@ func crowdOf(n int) string {
 	return b.String()
 }
 
-// BenchmarkMacCrowd tells what a sweep costs: it grows with the processes, not
+// BenchmarkMacCrowd measures a sweep. Its cost grows with the number of processes, not
 // faster.
 func BenchmarkMacCrowd(b *testing.B) {
 	mac(b)
@@ -447,8 +445,8 @@ func BenchmarkMacCrowd(b *testing.B) {
 	}
 }
 
-// TestMacCrowd reads 400 and 2,000 processes, and counts the calls that takes,
-// looks at clocks included: as many for each process.
+// TestMacCrowd reads 400 and 2,000 processes, and counts the calls, including those that
+// read clocks. The number of calls for each process must be the same.
 func TestMacCrowd(t *testing.T) {
 	t.Parallel()
 	least, most := math.Inf(1), 0.0
@@ -473,8 +471,8 @@ func TestMacCrowd(t *testing.T) {
 			t.Errorf("%.3f calls per process and round of %d processes; must be under 3\n%s", perProcess, n, few.report)
 		}
 		least, most = min(least, perProcess), max(most, perProcess)
-		// The scheduler of the language looks at one of the clocks by itself, the longer
-		// a round lasts the more often. Who asks what time it is looks at these as well.
+		// Go's scheduler reads one of the clocks by itself, more often the longer a round
+		// lasts, and so does the clock of a round.
 		if clocks := count("mach_continuous_time", "clock_gettime"); clocks > 0.1 {
 			t.Errorf("%.3f looks at clocks per process and round of %d processes", clocks, n)
 		}

@@ -7,16 +7,16 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// In a storm of forks numbers come round within moments: who had one before, for a
-// few milliseconds, ends where somebody else has just begun under it.
+// In a storm of forks a pid is soon used again: the end of a process that had it for a few
+// milliseconds arrives when another one has just begun with the same pid.
 func TestNumbersThatComeRound(t *testing.T) {
 	before := procfs.Exit{PID: 50, TGID: 50, Run: 5e6, UTime: 5e6, Status: 3 << 8, LastOfGroup: true, Lived: 100e6}
 	own := procfs.Exit{PID: 50, TGID: 50, Run: 9380e6, UTime: 9380e6, LastOfGroup: true, Lived: 3e9}
 	const key = "50/10200"
 	for _, c := range []struct {
 		name  string
-		known bool // the new one is met before the old one's end is heard
-		gone  bool // and has ended itself by then
+		known bool // the new process is met before the old one's end arrives
+		gone  bool // the new process has ended by then, too
 	}{
 		{"met in the sweep that hears of it", false, false},
 		{"known and alive", true, false},

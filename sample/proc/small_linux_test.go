@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/proc/cmdline"
 )
 
-// Of a command line of megabytes the beginning is read, and no half of an argument in
-// which the beginning of a secret could look like none.
+// Of a very long command line only the beginning is read, and no part of an argument in
+// which the beginning of a secret might not look like one.
 func TestLongCommandLines(t *testing.T) {
 	f := newFakeTree(t)
 	many := []string{"compile"}
@@ -33,7 +33,7 @@ func TestLongCommandLines(t *testing.T) {
 	}
 }
 
-// What one file of megabytes has made of the buffer is given back.
+// A buffer that one very large file enlarged is released.
 func TestBufferIsTrimmed(t *testing.T) {
 	d := &procDir{buf: make([]byte, 16<<10)}
 	d.trim()

@@ -13,9 +13,8 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// A process that has not run has the files that it had, and its links are not
-// read again; one that has is looked at anew, also where a number was used
-// again for something else.
+// If a process has not run, its files are the same, and its links are not read again. If it
+// has run, it is read again, also if a descriptor was closed and used for another file.
 func TestLinksOfIdleProcessesAreReadOnce(t *testing.T) {
 	shell, err := exec.LookPath("bash")
 	if err != nil {
@@ -44,7 +43,7 @@ func TestLinksOfIdleProcessesAreReadOnce(t *testing.T) {
 	for _, step := range []struct {
 		do       string
 		tcp, udp string
-		more     int // files than at first
+		more     int // files more than at first
 	}{
 		{":", "0", "0", 0}, {"exec 5" + connect, "1", "0", 1}, {"exec 6" + connect, "2", "0", 2},
 		{"exec 5>&-; exec 5</dev/null", "1", "0", 2}, {"exec 5<>/dev/udp/127.0.0.1/9", "1", "1", 2}, {"exec 6>&-", "0", "1", 1},
@@ -55,7 +54,7 @@ func TestLinksOfIdleProcessesAreReadOnce(t *testing.T) {
 		if _, err := answers.ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
-		awaitSleep(t, cmd.Process.Pid) // it waits for its input
+		awaitSleep(t, cmd.Process.Pid) // the process waits for its input
 		r.read("proc")
 		q := &r.kernel().table.lookup(int32(cmd.Process.Pid)).platform
 		if !q.opened.known || q.stat.State != 'S' {
@@ -68,7 +67,7 @@ func TestLinksOfIdleProcessesAreReadOnce(t *testing.T) {
 		want := map[string]string{"proc.net.tcp_count": step.tcp, "proc.net.udp_count": step.udp, "proc.fd.count": strconv.Itoa(files + step.more)}
 		r.expect("proc", key, want)
 		r.expect("proc", key, want)
-		q.opened.sockets = nil // links that are not read do not bring them back
+		q.opened.sockets = nil // only reading the links again could restore them
 		r.read("proc")
 		r.expect("proc", key, map[string]string{"proc.net.tcp_count": "0", "proc.net.udp_count": "0", "proc.fd.count": want["proc.fd.count"]})
 		q.opened.known = false

@@ -92,7 +92,7 @@ func TestReusedPidIsAnotherProcess(t *testing.T) {
 			r.read("proc")
 			r.read("proc")
 			if how == "between two sweeps" {
-				f.remove(77) // its open files outlive their names here
+				f.remove(77) // its open files remain in this tree after their names
 			}
 			f.put(fakeProcess{pid: 77, comm: "second", start: 900, utime: 1})
 			ev := r.read("proc")
@@ -292,7 +292,7 @@ func TestThreadsOfSelectedProcesses(t *testing.T) {
 	if in.Name != "000070/000071 worker one" || in.Label("process") != "70/100" {
 		t.Errorf("instance %+v", in)
 	}
-	// The tid is used again in the same process, and another gets busy.
+	// The tid is used again in the same process, and another thread gets busy.
 	f.write("proc/70/task/71/stat", fakeProcess{comm: "worker two", start: 300}.stat(71))
 	f.put(fakeProcess{pid: 90, comm: "idle", start: 100, utime: 50})
 	r.read("threads")

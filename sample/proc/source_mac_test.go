@@ -25,14 +25,14 @@ func TestMacUnseenAreCountedByTheirNumbers(t *testing.T) {
 	m.processes = append(m.processes, &macPerson{pid: 10, unique: 41, micros: someMicros + 1})
 	r.read()
 	unseen("0")
-	// 42 to 44 came and went; nobody knows before 45 is seen.
+	// 42 to 44 came and went. Nobody knows that until 45 is seen.
 	r.read()
 	unseen("0")
 	m.processes = append(m.processes, &macPerson{pid: 11, unique: 45, micros: someMicros + 2})
 	r.read()
 	unseen("3")
-	// 43 had been born, but was not in the list yet: it has been taken for one
-	// that died. The count does not fall, but the next one is not added.
+	// 43 was born before, but was not in the list yet, so it was counted as one that came
+	// and went. The count does not fall, but the next one is not added.
 	m.processes = append(m.processes, &macPerson{pid: 12, unique: 43, micros: someMicros + 3})
 	r.read()
 	unseen("3")
@@ -94,7 +94,7 @@ func TestMacTotalsOfAnotherLifeAreNotTaken(t *testing.T) {
 func TestMacEndsAreNotMixedUp(t *testing.T) {
 	m, r := newFakeMac(t, &macPerson{pid: 7, unique: 5, micros: someMicros})
 	r.read()
-	// A zombie stands in the list where the other stood.
+	// A zombie has the place in the list that the other process had.
 	m.processes = []*macPerson{{pid: 8, unique: 6, micros: someMicros, stat: 5, exit: 3 << 8}}
 	ev := r.read()
 	if e := findEvent(ev, metric.EventProcessExit, "5"); e == nil || e.Label("status") != "" || e.Label("last_seen") == "" {
@@ -133,7 +133,7 @@ func TestMacRefusalIsRemembered(t *testing.T) {
 	if got := r.cell("", "proc.runq.unknown"); got != "1" {
 		t.Errorf("%s in an unknown state", got)
 	}
-	p.uid, p.foreign = 501, false // it has become ours
+	p.uid, p.foreign = 501, false // it now belongs to this user
 	r.read()
 	r.expect("5", map[string]string{"proc.psinfo.utime": "0", "proc.psinfo.sname": "S"})
 	p.foreign = true
@@ -177,7 +177,7 @@ func TestMacSocketsAreCounted(t *testing.T) {
 	_, r := newFakeMac(t, p)
 	r.read()
 	r.expect("5", map[string]string{"proc.fd.count": "6", "proc.net.tcp_count": "2", "proc.net.udp_count": "1"})
-	p.fds = make([]uint64, 5000) // more than the buffer has room for
+	p.fds = make([]uint64, 5000) // more than the buffer holds
 	r.read()
 	r.expect("5", map[string]string{"proc.fd.count": "5000", "proc.net.tcp_count": "0"})
 }
@@ -194,9 +194,9 @@ func TestMacOlderKernelsKnowLess(t *testing.T) {
 	}
 }
 
-// A counter of the hardware's that stands for everybody, while they compute, counts nothing
-// any more: its numbers are absent until it moves again. That it stands while nobody
-// computes says nothing.
+// If a hardware counter does not move for any process, although processes compute, it no
+// longer counts: its values are absent until it moves again. If it does not move while no
+// process computes, that proves nothing.
 func TestMacCountersThatStand(t *testing.T) {
 	busy := &macPerson{pid: 7, unique: 5, micros: someMicros, begin: 1, instructions: 5}
 	idle := &macPerson{pid: 8, unique: 6, micros: someMicros, begin: 1, instructions: 50}
@@ -251,7 +251,7 @@ func TestMacClose(t *testing.T) {
 	}
 }
 
-// BenchmarkMacSweep is what we ourselves need for a sweep, without the kernel.
+// BenchmarkMacSweep measures a sweep without the kernel's part.
 func BenchmarkMacSweep(b *testing.B) {
 	var people []*macPerson
 	for i := range 1000 {
@@ -265,8 +265,8 @@ func BenchmarkMacSweep(b *testing.B) {
 	}
 }
 
-// A process that has executed nothing tells nothing of the processor, wherever
-// it stands in the list.
+// A process that has executed nothing does not show whether the processor counts, wherever
+// it is in the list.
 func TestMacZeroIsAValueWhereOthersCount(t *testing.T) {
 	busy := &macPerson{pid: 7, unique: 5, micros: someMicros, instructions: 1e6}
 	idle := &macPerson{pid: 8, unique: 6, micros: someMicros}

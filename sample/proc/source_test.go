@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// What both kernels share is tested on one that is neither.
+// The code that both kernels share is tested on a third one.
 
 func expectRows(t *testing.T, got, want map[string]string) {
 	t.Helper()
@@ -36,8 +36,8 @@ func TestLivesOfAnyKernel(t *testing.T) {
 	})
 }
 
-// What processes have used is read of all of them, when they are met, before anything
-// else is read of any: all rows bear one time.
+// What a process has used is read when it is met, for all processes before anything else is
+// read. So all rows have one time.
 func TestUseIsReadFirst(t *testing.T) {
 	shapes(t, 100, func(t *testing.T, k *fakeKernel, r *fakeRun) {
 		r.expect(metric.Process)
@@ -47,7 +47,7 @@ func TestUseIsReadFirst(t *testing.T) {
 	})
 }
 
-// Who used most before the last sweep is met before all others in the next one, once.
+// The processes that used most before the last sweep are met first in the next one, once.
 func TestBusiestAreMetFirst(t *testing.T) {
 	shapes(t, 100, func(t *testing.T, k *fakeKernel, r *fakeRun) {
 		r.expect(metric.Process)
@@ -60,7 +60,7 @@ func TestBusiestAreMetFirst(t *testing.T) {
 		if len(k.order) != 100 || !slices.Equal(k.order[:4], []int32{90, 40, 70, 1}) {
 			t.Errorf("%d were met, first of all %v", len(k.order), k.order[:4])
 		}
-		// Nobody used anything since, and one of them has ended meanwhile.
+		// No process used anything since, and one of them has ended.
 		k.person(1).cpu++
 		r.expect(metric.Process)
 		k.people = slices.DeleteFunc(k.people, func(who *person) bool { return who.pid == 1 })
@@ -78,7 +78,7 @@ func TestLastTotalsAreToldOnce(t *testing.T) {
 		zombie, gone := k.people[0], k.people[1]
 		zombie.zombie, zombie.last, gone.last = true, 77, 88
 		k.people = k.people[:1]
-		// The costly sweep meets them first, and has no room for totals.
+		// The costly sweep meets them first, but has no columns for totals.
 		r.expect(metric.Costly, "000002 p2 ended", "000001 p1 ended")
 		r.expect(metric.Process)
 		columns := []string{"proc.psinfo.cmd", "proc.psinfo.sname", "proc.psinfo.utime"}
@@ -149,7 +149,7 @@ func TestEachClassGoesOnWhereItStopped(t *testing.T) {
 		if got := strings.Join(walks, ", "); got != want {
 			t.Errorf("walks %s, want %s", got, want)
 		}
-		// Half of a sweep says nothing about how many are refused.
+		// A partial sweep does not say how many processes refuse to be read.
 		k.people[3].secret = true
 		if _, err := r.read(r.source, metric.Process, 1); err != nil || r.source.Notice() != "" {
 			t.Errorf("notice %q, %v", r.source.Notice(), err)
@@ -171,7 +171,7 @@ func TestThreadsOfAnyKernel(t *testing.T) {
 			}
 			return r.rows("thread.tid", "thread.utime")
 		}
-		// Numbers that may be used again are told apart by the start.
+		// If a kernel uses thread IDs again, the key has the start as well.
 		key := func(owner string, id, start int) string {
 			if k.fromList {
 				return fmt.Sprintf("%s/%d", owner, id)
@@ -188,7 +188,7 @@ func TestThreadsOfAnyKernel(t *testing.T) {
 		if !k.purpose.states {
 			t.Error("nobody asked who is busy")
 		}
-		k.people[1].cpu += 5 // the only one to do anything
+		k.people[1].cpu += 5 // only this process used any
 		expectRows(t, threads(0), map[string]string{
 			key("1/1", 10, 0): "10 100", key("1/1", 11, 0): "11 110", key("2/2", 20, 0): "20 200", key("2/2", 21, 0): "21 210"})
 		before := r.frames[0].Block().Rows[0].ID
@@ -197,7 +197,7 @@ func TestThreadsOfAnyKernel(t *testing.T) {
 				t.Errorf("another thread with the number is taken for the first: %+v", r.frames[0].Block().Rows[0])
 			}
 		}
-		// More than one tick has time for.
+		// More threads than one tick has time for.
 		if err := set(Options{ThreadPattern: "*"}); err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// How long it took to find out who there is is no part of the time that a process
-// had: rows bear the time when the first of them was read.
+// The time that listing the processes took does not count as time of the processes: the
+// stamp of the rows is when the first row was read.
 func TestRowsAreStampedBehindTheListing(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: 50, comm: "p", start: 1})

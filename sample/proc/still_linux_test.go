@@ -26,8 +26,8 @@ func clockOf(pid int) int64 {
 	return ran
 }
 
-// openStill reads by a clock of the test's own, and skips where the kernel does
-// not let it tell who is still.
+// openStill returns a reader with a clock of the test's own. It skips the test if the kernel
+// does not show which processes have not run.
 func openStill(t *testing.T) *reader {
 	r := openReader(t, Options{}, byDefault)
 	if !kernelOf(r).stillness.clocks {
@@ -37,8 +37,8 @@ func openStill(t *testing.T) *reader {
 	return r
 }
 
-// awaitSleep returns when a process sleeps and has stopped using its processor: who
-// waits for one on a busy machine does not use it either.
+// awaitSleep returns when a process sleeps and no longer uses its processor. On a busy
+// machine a process that waits for a processor does not use it either.
 func awaitSleep(t *testing.T, pid int) {
 	t.Helper()
 	before, same := int64(0), 0
@@ -69,8 +69,8 @@ func sleeps(t *testing.T, pid int) bool {
 	return true
 }
 
-// TestStillAsReadAnew compares the rows of sleeping processes, whose files are
-// not read again, with those of a reader that has just read everything.
+// TestStillAsReadAnew compares the rows of sleeping processes, whose files are not read
+// again, with those of a new reader.
 func TestStillAsReadAnew(t *testing.T) {
 	r := openStill(t)
 	var pids []int
@@ -91,12 +91,12 @@ func TestStillAsReadAnew(t *testing.T) {
 	for _, pid := range pids {
 		key := keyOf(t, pid)
 		if p := kernelOf(r).table.lookup(int32(pid)); p.platform.readAt == 0 || clockOf(pid) != p.platform.ran {
-			continue // its runtime has woken it up
+			continue // Go's runtime has woken it up
 		}
 		for _, d := range r.frames["proc"].Block().Group.Metrics {
 			switch d.Name {
 			case "proc.psinfo.start_wall", "proc.io.inherited_read_bytes", "proc.io.inherited_write_bytes":
-				continue // of the clock of the test; of the time since a reader began
+				continue // depends on the test's clock, or on the time since a reader began
 			}
 			if got, want := r.value("proc", key, d.Name), fresh.value("proc", key, d.Name); got.String() != want.String() || got.Miss != want.Miss {
 				t.Errorf("%d: %s = %s, read anew %s", pid, d.Name, got, want)
@@ -109,7 +109,7 @@ func TestStillAsReadAnew(t *testing.T) {
 	}
 }
 
-// TestStillUntilItRuns has a process do things to itself.
+// TestStillUntilItRuns lets a process change itself.
 func TestStillUntilItRuns(t *testing.T) {
 	r := openStill(t)
 	sh := exec.Command("/bin/sh")
@@ -146,12 +146,12 @@ func TestStillUntilItRuns(t *testing.T) {
 	}
 }
 
-// TestStillButChanged has others do things to a process that sleeps.
+// TestStillButChanged changes a sleeping process from outside.
 func TestStillButChanged(t *testing.T) {
 	r := openStill(t)
 	parent := start(t, "wait", nil)
 	parent.await("done")
-	// A child of somebody who ends before it.
+	// A child whose parent ends before it.
 	sh := exec.Command("/bin/sh", "-c", "sleep 1000 >/dev/null & echo $!; read x")
 	in, _ := sh.StdinPipe()
 	out, _ := sh.StdoutPipe()
@@ -182,7 +182,7 @@ func TestStillButChanged(t *testing.T) {
 	if got := number64(t, r, orphanKey, "proc.psinfo.ppid"); got == uint64(sh.Process.Pid) {
 		t.Error("the parent that has ended is still said to be its parent")
 	}
-	// Nobody is kept from being nicer; who is so already stays as he is.
+	// Any process may lower its priority. One that has done so already does not change.
 	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, 19); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestStillButChanged(t *testing.T) {
 	if got := number64(t, r, key, "proc.psinfo.nice"); got != 19 {
 		t.Errorf("nice %d after %s", got, longestStill)
 	}
-	// Memory that is taken away while pages are reclaimed.
+	// The kernel takes memory away while it reclaims pages.
 	q := &kernelOf(r).table.lookup(int32(pid)).platform
 	q.stat.RSS, q.statusAt.rss, q.status.VmRSS = 1, 1, 4
 	kernelOf(r).stillness.reclaimed--
@@ -202,7 +202,7 @@ func TestStillButChanged(t *testing.T) {
 	parent.finish()
 }
 
-// TestForeignNumbers is of a directory that speaks of other processes.
+// TestForeignNumbers reads a directory whose pids belong to other processes.
 func TestForeignNumbers(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: os.Getpid(), comm: "p", start: 1})
@@ -216,8 +216,7 @@ func TestForeignNumbers(t *testing.T) {
 	}
 }
 
-// TestListingIsFollowed has processes begin and end while the directory is not
-// listed again.
+// TestListingIsFollowed starts and ends processes while the directory is not listed again.
 func TestListingIsFollowed(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root sees everybody")
@@ -238,13 +237,13 @@ func TestListingIsFollowed(t *testing.T) {
 	oldKey := old.key()
 	old.finish()
 	was := k.stillness.listed
-	// follow reads, and fails the test if the directory was listed, but for the one good
-	// reason that this test cannot keep away: the numbers began anew.
+	// follow reads, and fails the test if the directory was listed. One good reason cannot
+	// be excluded here: the pids began anew.
 	follow := func() []metric.Event {
 		t.Helper()
-		k.complete = true // others come and go beside this test
+		k.complete = true // other processes come and go beside this test
 		for i := range int32(1 << 15) {
-			k.listing = append(k.listing, 1<<22+1+i) // nobody: however many do, it is not too many
+			k.listing = append(k.listing, 1<<22+1+i) // pids of no process: this many missing ones must be tolerated
 		}
 		from := k.stillness.given[0]
 		ev := r.read("proc")

@@ -15,15 +15,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// switchThreads is the role of a process of whose three threads beside the first
-// each waits four hundred times; then one ends, and two stay.
+// switchThreads is the role of a process with three threads beside the first. Each of them
+// waits four hundred times. Then one ends, and two stay.
 func switchThreads() {
 	runtime.GOMAXPROCS(4)
 	var all sync.WaitGroup
 	for i := range 3 {
 		all.Add(1)
 		go func() {
-			runtime.LockOSThread() // and with the goroutine it ends
+			runtime.LockOSThread() // the thread ends with the goroutine
 			for range 400 {
 				_ = syscall.Nanosleep(&syscall.Timespec{Nsec: int64(time.Microsecond)}, nil)
 			}
@@ -36,8 +36,8 @@ func switchThreads() {
 	all.Wait()
 }
 
-// The context switches of a process are those of all its threads, also of the
-// ended ones, and do not leap when it ends; or they are absent.
+// The context switches of a process are those of all its threads, including the ones that
+// ended, and do not leap when the process ends. Otherwise they are absent.
 func TestSwitchesOfAllThreads(t *testing.T) {
 	r := openReader(t, Options{}, everything)
 	r.read("proc")
@@ -72,7 +72,7 @@ func TestSwitchesOfAllThreads(t *testing.T) {
 	}
 }
 
-// An ask costs the same whatever the number of threads, about.
+// BenchmarkAskForSwitches: the cost is about the same for any number of threads.
 func BenchmarkAskForSwitches(b *testing.B) {
 	w := startWatcher()
 	if w == nil || w.named != nil {
@@ -101,14 +101,16 @@ func BenchmarkAskForSwitches(b *testing.B) {
 	}
 }
 
-// While packages are initialised the Go runtime keeps the main goroutine on the first thread.
+// While packages are initialised, the Go runtime keeps the main goroutine on the first
+// thread.
 func init() {
 	if os.Getenv(roleVariable) == "headless" {
 		headless()
 	}
 }
 
-// headless is the role of a process that goes on without its first thread, which calls it.
+// headless is the role of a process that continues without its first thread, on which
+// headless is called.
 func headless() {
 	runtime.GOMAXPROCS(4)
 	go func() {
@@ -127,8 +129,8 @@ func headless() {
 	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
-// A process whose first thread has ended lives, and what the kernel shows of that
-// thread only is absent and not zero.
+// A process whose first thread has ended still lives. Values that the kernel shows of that
+// thread only are absent and not zero.
 func TestProcessWithoutItsFirstThread(t *testing.T) {
 	r := openReader(t, Options{}, everything)
 	r.read("proc")

@@ -95,15 +95,15 @@ func TestForkStormIsCountedByName(t *testing.T) {
 		!strings.HasPrefix(ev[i].Text, "2340 more short-lived processes called sh ended") || ev[i].Label("failed") != "1300" {
 		t.Errorf("the first is %+v", ev[max(i, 0)])
 	}
-	// The allowance comes back.
+	// The allowance grows again.
 	w.tell(r.now.Cont-1e9, procfs.Exit{PID: 9, TGID: 9, Comm: comm("late"), LastOfGroup: true, Lived: 1e6})
 	if ev := r.read("proc"); len(ev) != 1 {
 		t.Errorf("events %v", ev)
 	}
 }
 
-// The costly sweep may be the one that meets the zombie; the last totals then
-// still belong into the rows of the other class.
+// The costly sweep may be the first to meet the zombie. The last totals then still belong in
+// the rows of the other class.
 func TestFinalTotalsWhoeverMeetsTheZombie(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: 50, comm: "job", start: 9000, utime: 1, exe: "/bin/job"})

@@ -56,7 +56,7 @@ func TestBook(t *testing.T) {
 	waits := seenBy(8, Waiting, 2, entry, read, main)
 	waits.Wait, waits.Thread.Name, waits.End = "pipe_read", "io", Broken
 	b.Add(waits)
-	b.Add(seenBy(7, Running, 1, inner, inner, main)) // calls itself
+	b.Add(seenBy(7, Running, 1, inner, inner, main)) // a function that calls itself
 	b.Add(seenBy(9, Running, 0, inner))
 	b.Add(seenBy(9, Running, 1))
 	at := metric.Stamp{Wall: 6e9, Awake: 1, Cont: 1}
@@ -76,7 +76,7 @@ stack 10 "000007 app" process=7/100 pid=7 tid=7 frame=9 1 1
 		t.Errorf("the first tick is\n%swant\n%s", got, want)
 	}
 
-	// The next second has the rows that it needs, under the same keys.
+	// The next second has the rows that it needs, with the same keys.
 	b.Add(seenBy(7, Waiting, 2, inner, main))
 	const second = `stack image 1 "/opt/app" id=AA base=4096 2
 stack frame 2 "main" image=1 offset=16 file=main.c line=3 2
@@ -88,7 +88,7 @@ stack 4 "000007 app" process=7/100 pid=7 tid=7 frame=3 2 0
 	}
 }
 
-// A Book of whatever is sampled for days stays small.
+// A Book stays small however many days are sampled.
 func TestBookForgets(t *testing.T) {
 	b := NewBook(metric.Stamp{})
 	keys := make(map[string]bool)

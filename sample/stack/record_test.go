@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// madeUp gives the same sample at each of some instants.
+// madeUp returns the same sample at each of its instants.
 type madeUp struct {
 	clock *int64
 	at    []int64
@@ -38,7 +38,7 @@ func TestRecording(t *testing.T) {
 		name  string
 		wish  Wish
 		at    []int64
-		err   error // of the sampler
+		err   error // error of the sampler
 		fails int   // the tick that cannot be appended
 		want  []uint64
 		ends  error

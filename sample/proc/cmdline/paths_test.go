@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// draws make words at random, as keys and passwords are made.
+// draws make random words, in the way in which keys and passwords are made.
 var draws = []struct {
 	name string
 	word func(rng *rand.Rand, bytes int) string
@@ -42,7 +42,7 @@ func parted(rng *rand.Rand, w, sign string) string {
 	return w[:i] + sign + w[i:]
 }
 
-// Of what is drawn at random next to nothing is taken for a path, a file or a number.
+// Nearly no random word is mistaken for a path, a file or a number.
 func TestRedactHidesWhatIsDrawn(t *testing.T) {
 	const words = 3000
 	for _, d := range draws {
@@ -66,7 +66,7 @@ func TestRedactHidesWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// shows reports whether much of a word stands in what is kept.
+// shows reports whether the redacted text contains much of a word.
 func shows(out, w string) bool {
 	const much = 6
 	for i := 0; i+much <= len(w); i++ {
@@ -77,8 +77,8 @@ func shows(out, w string) bool {
 	return false
 }
 
-// testdata/paths.txt are paths of a machine with Debian, of Go's modules and of this
-// repository, drawn once, and names with slashes that stand in command lines.
+// testdata/paths.txt has paths of a machine with Debian, of Go's modules and of this
+// repository, drawn once, and names with slashes that occur in command lines.
 func TestRedactKeepsPaths(t *testing.T) {
 	text, err := os.ReadFile("testdata/paths.txt")
 	if err != nil {

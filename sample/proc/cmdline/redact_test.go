@@ -34,7 +34,7 @@ func TestRedact(t *testing.T) {
 		{"app|--clientSecret:abc", "app|--clientSecret:***"},
 		{"java|-Djavax.net.ssl.keyStorePassword=changeit|Main", "java|-Djavax.net.ssl.keyStorePassword=***|Main"},
 		{"vault|write|auth/approle|secret_id=abc", "vault|write|auth/approle|secret_id=***"},
-		// Short options of programs that are known.
+		// Short options of known programs.
 		{"mysql|-uroot|-phunter2|db", "mysql|-uroot|-p***|db"},
 		{"mysql|-p|db", "mysql|-p|db"},
 		{"sshpass|-p|hunter2|ssh|host", "sshpass|-p|***|ssh|host"},
@@ -74,7 +74,7 @@ func TestRedact(t *testing.T) {
 		{`sh|-c|curl -H "Authorization: Bearer abc" h`, `sh|-c|curl -H "Authorization: ***" h`},
 		{"curl -H Authorization: Bearer abc h", "curl -H Authorization: Bearer *** h"},
 		{"sh|-c|app --password 'never closed and more", "sh|-c|app --password ***"},
-		// Tokens that give themselves away.
+		// Tokens with a known form.
 		{"app|ghp_abcdefghijklmnopqrstuvwxyz012345", "app|***"},
 		{"app|--x|AKIAABCDEFGHIJKLMNOP", "app|--x|***"},
 		{"app|eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "app|***"},
@@ -96,8 +96,8 @@ func TestRedactKeepsItsInput(t *testing.T) {
 	}
 }
 
-// FuzzRedact plants a secret that no rule could mistake for anything else and
-// looks for it in what comes out, whatever stands around it.
+// FuzzRedact plants a secret that no rule could mistake for anything else, with any text
+// around it, and looks for it in the result.
 func FuzzRedact(f *testing.F) {
 	for _, s := range []string{"app", "sh -c", "curl -H", "x --y=z 'a", "https://u:p@h/", "\x00\xff", "-p -p -p", "a\"b\\", "a -= --: -==x -é7 ="} {
 		f.Add(s, s)

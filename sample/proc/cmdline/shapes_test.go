@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// secretShapes are command lines with a secret in them, § for the secret that
-// people choose; | stands between arguments. Each is tried as it is and behind
-// what runs other programs.
+// secretShapes are command lines with a secret in them. § is a secret of the kind that
+// people choose, and | separates arguments. Each is tried as it is, and after commands that
+// run other programs.
 var secretShapes = []string{
-	// curl and its like.
+	// curl and similar programs.
 	"curl|-u|ana:§|https://h/", "curl|--user|ana:§|https://h/", "curl|--user=ana:§|h", "curl|-uana:§|h", "curl|-sSu|ana:§|h", "curl|-sSLuana:§|h",
 	"curl|-fsSL|-U|ana:§|h", "curl|--proxy-user|ana:§|h", "curl|-b|sid=§|h", "curl|--cookie|sid=§|h", "curl|-H|Authorization: Bearer §|h",
 	"curl|-HAuthorization: Bearer §|h", "curl|-H|X-Api-Key: §|h", "curl|-H|X-Auth-Token:§|h", "curl|-H|PRIVATE-TOKEN: §|h", "curl|-H|Cookie: a=§|h",
@@ -65,8 +65,8 @@ var secretShapes = []string{
 	"/opt/app --password § --x", "app: --token=§ running",
 }
 
-// issuedShapes are tokens that their issuers made recognisable, and what looks
-// random; they are secret wherever they stand.
+// issuedShapes are tokens in a form that their issuer made recognisable, and random words.
+// They are secret anywhere.
 var issuedShapes = []string{
 	"AKIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "gho_16C7e42F292c6912E7710c838347Ae178B4a", "ghs_16C7e42F292c6912E7710c838347Ae178B4a", "ghu_16C7e42F292c6912E7710c838347Ae178B4a", "ghr_16C7e42F292c6912E7710c838347Ae178B4a",
 	"github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz0123456789", "glpat-abcdefghij0123456789", "gldt-abcdefghij0123456789", "glrt-abcdefghij0123456789", "xoxb-1234567890-abcdefghij", "xoxp-1234567890-abcdefghij", "xoxa-2-abcdefghij12", "xoxr-abcdefghij12", "xapp-1-A0123-4567-abcdef",
@@ -78,7 +78,7 @@ var issuedShapes = []string{
 	"x7Gk29fLqP0aZ8mNvB3cT5wY1eR4uJ6", "Zk3Qp9+Lm2Xv7/Rt5Yw8Bn1Cd4Ef6Gh0Ij2Kl4Mn", "tQ8zV1bN5mK9xR2wL7cF4hJ0pS6dG3yA",
 }
 
-// wrappers run what is behind them.
+// wrappers run the command that follows them.
 var wrappers = []struct {
 	name string
 	wrap func([]string) []string
@@ -100,7 +100,7 @@ func inShell(words, text string) func([]string) []string {
 	return func(a []string) []string { return append(strings.Split(words, "|"), text+shellJoin(a)) }
 }
 
-// shellJoin quotes as people do.
+// shellJoin quotes arguments as people do.
 func shellJoin(a []string) string {
 	quoted := make([]string, len(a))
 	for i, w := range a {
@@ -152,7 +152,7 @@ func TestRedactHidesTokensAnywhere(t *testing.T) {
 	}
 }
 
-// TestRedactKeeps holds that what is no secret stays readable.
+// TestRedactKeeps checks that arguments which are not secret stay readable.
 func TestRedactKeeps(t *testing.T) {
 	for _, line := range []string{
 		"ls|-la|/tmp", "cp|-pr|a|b", "mkdir|-pv|/srv/a/b", "tar|-pxzf|a.tar.gz", "rsync|-prtz|--delete|a/|h:b/", "ps|-p123", "ps|-p|123", "find|/|-path|/proc|-prune|-o|-print0", "grep|-rn|password|src", "git|show|9af69630c2c1b2b56cf2d8ee1e1b4b5d3a4f5c6d",

@@ -201,7 +201,7 @@ func TestKernelTicks(t *testing.T) {
 		hz           uint64
 		translated   bool
 		numer, denom uint32
-		second       uint64 // of ticks, in nanoseconds for 24 million of them
+		second       uint64 // one second in ticks, in nanoseconds for 24 million ticks
 	}{
 		{"apple silicon", 24_000_000, false, 125, 3, 1e9},
 		{"intel", 1e9, false, 1, 1, 24_000_000},

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Messages as a kernel 6.18 sent them while a shell ran a command and left with
-// exit 3.
+// Messages of a kernel 6.18 while a shell ran a command and ended with exit 3.
 var connectorMessages = []struct {
 	name string
 	text string

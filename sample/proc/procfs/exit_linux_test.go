@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The offsets are written by hand, so that the parser works everywhere; here
-// they are held against the kernel's header.
+// The offsets in the parser are constants, so that it compiles everywhere. Here they are
+// compared with the kernel's header.
 func TestExitLayout(t *testing.T) {
 	header := reflect.TypeFor[unix.Taskstats]()
 	for name, off := range map[string]uintptr{

@@ -159,7 +159,7 @@ func TestOpenFiles(t *testing.T) {
 
 func FuzzText(f *testing.F) {
 	f.Add([]byte(statText))
-	f.Add(append([]byte("1 (a) \x00"), strings.Repeat(" 1", statFields)...)) // no state is a zero
+	f.Add(append([]byte("1 (a) \x00"), strings.Repeat(" 1", statFields)...)) // a zero byte is no state
 	f.Add([]byte("Uid:\t1\t2\nVmSize: x\n"))
 	f.Add([]byte("rchar: 1\n Pss: 2"))
 	f.Add([]byte("socket:[1]"))

@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/stack"
 )
 
-// region is a piece of memory that begins at an address.
+// region is a range of memory.
 type region struct {
 	at    uint64
 	b     []byte
@@ -81,7 +81,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// A usual stack takes one read, and none a read for each frame.
+// A usual stack takes one read, and no stack a read for each frame.
 func TestWalkReadsLittle(t *testing.T) {
 	m := memory()
 	fp := uint64(low + 0x8040)
@@ -104,7 +104,7 @@ func TestWalkReadsLittle(t *testing.T) {
 	}
 }
 
-// What lies in the last small page before the stack's end is found too.
+// Frames in the last small page before the stack's end are found, too.
 func TestWalkAtTheEndOfTheStack(t *testing.T) {
 	m := &region{at: low, b: make([]byte, 0x9000)} // ends in the middle of a large page
 	fp := uint64(low + 0x8ff0)
@@ -116,7 +116,7 @@ func TestWalkAtTheEndOfTheStack(t *testing.T) {
 	}
 }
 
-// Depth and reads are bounded.
+// Depth and number of reads are bounded.
 func TestWalkIsBounded(t *testing.T) {
 	m := &region{at: low, b: make([]byte, 8<<20)}
 	chain := func(step uint64) *Registers {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shot makes one, item by item.
+// shot builds a stackshot item by item.
 type shot []byte
 
 func (s *shot) item(kind uint32, flags uint64, data []byte) {
@@ -68,7 +68,7 @@ func example() shot {
 	s.record(cacheInfoNew, append(words(0x4c4000, 0x1111, 0x2222, 0x1804c4000, 0x1804c4000), 1, 0, 0, 0, 1, 0, 0, 0))
 	s.array(cacheLayout, 2, words(0x1808c4000, 0xa, 1, 0x180904000, 0xa, 2))
 	s.end(1)
-	s.record(cacheInfo, words(0x4c4000, 0x1111, 0x2222, 0, 0)) // again, for older readers
+	s.record(cacheInfo, words(0x4c4000, 0x1111, 0x2222, 0, 0)) // once more, for older readers
 	s.begin(inTask, 77)
 	s.array(loadInfo, 1, words(0x104a30000, 0xaabb, 0xccdd))
 	s.task(77, 700, "app", 1)
@@ -125,7 +125,7 @@ cache 1 4c4000 2
 	}
 }
 
-// What is cut short gives what came before, and says that it was.
+// A stackshot that is cut off gives everything before the cut, and reports the cut.
 func TestReadWhatIsCut(t *testing.T) {
 	whole := example()
 	for n := range len(whole) {

@@ -22,12 +22,12 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// TestDump does what TACHO_STACKS says and prints what comes of it: it is the
-// program that the other tests run on the simulated Mac. The variable has
-// commands, separated by semicolons: a word, a process, for how long, how often a
-// second, and perhaps a number: how many samples are enough, so that a session ends,
-// or of "kill" at which call. With a file TACHO_STACKS_CLOCK, by which the simulated
-// clocks go, next to no time passes before the first sample.
+// TestDump runs the commands in TACHO_STACKS and prints their results. It is the program
+// that the other tests run on the simulated Mac. Commands are separated by semicolons: a
+// word, a process, for how long, how often a second, and perhaps a number. The number is how
+// many samples are enough, so that a session ends, or for "kill" the call at which to do it.
+// With a file TACHO_STACKS_CLOCK, which the simulated clocks follow, next to no time passes
+// before the first sample.
 func TestDump(t *testing.T) {
 	do := os.Getenv("TACHO_STACKS")
 	if do == "" {
@@ -86,9 +86,9 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// timePasses lets time pass from now on where the simulated clocks wait for that: by
-// a millisecond whenever this program has waited for one, so that on a busy machine,
-// where it comes to do less, less time passes.
+// timePasses lets the simulated time pass from now on: a millisecond each time this program
+// has waited for a real one. So on a busy machine, where the program does less, less time
+// passes.
 var timePasses = sync.OnceFunc(func() {
 	name := os.Getenv("TACHO_STACKS_CLOCK")
 	if name == "" {
@@ -103,13 +103,13 @@ var timePasses = sync.OnceFunc(func() {
 			if _, err := file.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(passed)), 0); err != nil {
 				panic(err)
 			}
-			// Go's own clock is simulated, this is not.
+			// Go's own clock is simulated; the timeout of select is not.
 			_, _ = unix.Select(0, nil, nil, nil, &unix.Timeval{Usec: 1000})
 		}
 	}()
 })
 
-// until samples until it has given enough.
+// until samples until enough samples have come.
 func until(enough int, s *Sampler, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -122,7 +122,7 @@ func until(enough int, s *Sampler, wish stack.Wish, give func(*stack.Sample)) (s
 	})
 }
 
-// processorTime is what this program has used, in nanoseconds.
+// processorTime returns the processor time that this program has used, in nanoseconds.
 func processorTime() int64 {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
@@ -136,10 +136,10 @@ func (d dump) give(s *stack.Sample) {
 	d[fmt.Sprintf("%d/%s/%s/%x|%s|%s|%d|%s|%d|%s", h.PID, h.Process, h.Command, h.TID, h.Name, h.Queue, s.State, s.Wait, s.End, frames(s))]++
 }
 
-// knownCaches are those of the scenario, by how much higher they are.
+// knownCaches lists the slides of the scenario's shared caches, by UUID.
 var knownCaches = map[string]uint64{"11111111-2222-3333-4444-555555555555": 0x4c4000, "99999999-2222-3333-4444-555555555555": 0x2000}
 
-// frames are the frames as text, the innermost first.
+// frames returns the frames as text, the innermost first.
 func frames(s *stack.Sample) string {
 	var out []string
 	for i := range s.Frames {
@@ -165,7 +165,7 @@ func frames(s *stack.Sample) string {
 			text = "K:" + text
 		}
 		if n := len(out); n > 3 && text == out[n-1] {
-			continue // what is deep
+			continue // a deep stack
 		}
 		out = append(out, text)
 	}
@@ -188,7 +188,7 @@ func (d dump) print(st stack.Statistics, err error) {
 	}
 }
 
-// trap is a kernel of which one call comes to something else.
+// trap is a kernel that returns something else for one call.
 type trap struct {
 	kernel
 	at, calls int
@@ -201,7 +201,7 @@ func (t *trap) open() kernel {
 	return t
 }
 
-// hit counts a call, and says what becomes of it.
+// hit counts a call, and says whether it fails, and with which code.
 func (t *trap) hit(call string) (code, bool) {
 	t.calls++
 	if t.calls != t.at {
@@ -275,7 +275,7 @@ func (t *trap) Resume(token port) code {
 }
 
 func (t *trap) Close(p port) {
-	t.hit("Close") // cannot fail, but be the last
+	t.hit("Close") // cannot fail, but may be the last call
 	t.kernel.Close(p)
 }
 
@@ -293,8 +293,8 @@ func (t *trap) Shot(pid int32, flags uint64, read func([]byte)) error {
 	return t.kernel.Shot(pid, flags, read)
 }
 
-// failEach lets each call of a session fail in its turn, once as if what it is
-// about were gone and once for no reason.
+// failEach lets each call of a session fail in turn, once as if its object were gone and
+// once without a reason.
 func failEach(wish stack.Wish, enough int) {
 	for _, c := range []code{kernTerminated, 5} {
 		failed := map[string]int{}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A call that never returns costs a session and a thread, once: what it was for is given
-// up, and what can be had without it is still had.
+// A call that never returns costs one session and one thread. What needed the call is given
+// up, and everything else is still sampled.
 func TestCallsThatNeverReturn(t *testing.T) {
 	t.Parallel()
 	const first, second, all = "sample 700 2s 100", "sample 702 1s 100", "sample 0 600ms 100"
@@ -50,8 +50,8 @@ func TestCallsThatNeverReturn(t *testing.T) {
 	})
 }
 
-// A call that returns after it was given up leaves nothing suspended, and gives nothing
-// to a session that is over.
+// If a call returns after it was given up, nothing stays suspended, and a session that is
+// over gets nothing.
 func TestCallsThatReturnLate(t *testing.T) {
 	t.Parallel()
 	const first, second = "sample 700 2s 100", "sample 702 20s 1"

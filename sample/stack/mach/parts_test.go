@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// Looks that take long are followed by as long a rest, those that stop others by a
-// longer one, and what passes meanwhile is missed.
+// A look that takes long is followed by as long a rest. If it stops a process, the rest is
+// longer. Looks that would have been due meanwhile are missed.
 func TestPace(t *testing.T) {
 	start := time.Now()
 	p := newPace(10*time.Millisecond, time.Second, start)
@@ -54,7 +54,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// A suspension that is not ended is ended by the guard, once.
+// If nobody ends a suspension, the guard ends it, once.
 func TestGuard(t *testing.T) {
 	var g guard
 	resumed := make(chan port, 2)
@@ -69,7 +69,7 @@ func TestGuard(t *testing.T) {
 			t.Error("both end it")
 		}
 	}
-	// Whoever is first ends it.
+	// The first of the two ends it.
 	if held := g.hold(9); !g.release(held) && <-resumed != 9 {
 		t.Error("another one was resumed")
 	}

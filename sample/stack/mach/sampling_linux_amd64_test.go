@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What is sampled is what the scenario says, with what is known of each frame.
+// The samples are the stacks of the scenario, with everything known about each frame.
 func TestStacks(t *testing.T) {
 	t.Parallel()
 	const app, small, translated, restless = "sample 700 1m 300 1080", "sample 702 1m 100 20", "sample 701 1m 100 10", "sample 704 1m 100 5"
@@ -36,7 +36,7 @@ func TestStacks(t *testing.T) {
 		"||0||0|compute@App+4010 main@App+3f24": 0.7, "||0||0|loop@App+4188 main@App+3f24": 0.3})
 	shares(t, p.stacks["700/7000/app/715"], others, map[string]float64{
 		"||0||0|compute@App+4004 loop@App+4184 main@App+3f04": 0.5, "||0||0|util@Util+1004 main@App+3f04": 0.5})
-	// One suspension is long enough for three threads, unless the machine is slow.
+	// Three threads can be read in one suspension, unless the machine is slow.
 	if n := p.statistic(t, "suspensions"); n < looked || n > 3*looked || n == 3*looked && !simulated(t).Emulated() || looked == 0 || p.statistic(t, "tasks") != 1 {
 		t.Errorf("%d suspensions in %d rounds, %d tasks", n, looked, p.statistic(t, "tasks"))
 	}
@@ -51,13 +51,13 @@ func TestStacks(t *testing.T) {
 	p = o.part(t, translated)
 	p.always(t, "701/7010/intelapp/731", "||1||0|usleep@cache:libsystem_c.dylib+1004 main@intelapp+1004 200000000")
 
-	// One that waits, but not where it did when it was looked at, is suspended, too.
+	// A thread that waits, but elsewhere than at the last look, is suspended, too.
 	p = o.part(t, restless)
 	if n := p.statistic(t, "rounds") - p.statistic(t, "missed"); p.statistic(t, "suspensions") != n || len(p.stacks["704/7040/restless/781"]) == 0 {
 		t.Errorf("a thread that moves between two calls:\n%s", p.text)
 	}
 
-	// Who refuses is asked once, and seen in stackshots.
+	// A process that refuses is asked once, and seen in stackshots.
 	const launchd = "||1||0|K:kernel+a00200 K:kernel+a00300 launchd+1000 dyld+f04"
 	for i, command := range []string{protected, again} {
 		p = o.part(t, command)
@@ -75,7 +75,7 @@ func TestStacks(t *testing.T) {
 	p.always(t, "0/0/kernel_task/64", "||0||0|K:kernel+a00100")
 	own := ""
 	if simulated(t).Arch == "arm64" {
-		own = "libsystem" // a program of the other kind has another cache, and knows no names in this one
+		own = "libsystem" // a program for the other processor uses another cache, whose names this one does not know
 	}
 	for thread, texts := range p.stacks {
 		for text := range texts {
@@ -98,8 +98,8 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// shares checks how often stacks of a thread were seen. A cycle goes on with each
-// suspension of its task, also where that is for others.
+// shares checks how often each stack of a thread was seen. A cycle advances with each
+// suspension of its task, also if that is for other threads.
 func shares(t *testing.T, got map[string]int, others int, want map[string]float64) {
 	t.Helper()
 	all := 0
@@ -131,7 +131,7 @@ func TestStacksOnIntel(t *testing.T) {
 	p.always(t, "800/8000/app/814", "||1||0|work@app+1100 main@app+1009 7ff812345678")
 }
 
-// Each call fails in its turn: nothing is left suspended, and no right is lost.
+// Each call fails in turn: nothing stays suspended, and no port right is lost.
 func TestEachCallFails(t *testing.T) {
 	t.Parallel()
 	o := simulated(t).tidy(t, frozen, "fail 702 1m 500 4;fail 1 1ms 1")
@@ -170,9 +170,9 @@ func TestKilledAtEachCall(t *testing.T) {
 	}
 }
 
-// What ends while it is sampled ends the session or is no longer seen, and is no
-// error; a program that becomes another one goes on being sampled; images that
-// come are known when they are there.
+// If a process ends while it is sampled, the session ends, or the process is no longer seen.
+// That is not an error. A program that executes another one is still sampled. Images that
+// are loaded later are known when they are there.
 func TestWhatEnds(t *testing.T) {
 	t.Parallel()
 	const ends, becomes = "sample 710 8s 200", "sample 711 1s 100"
@@ -200,14 +200,14 @@ fail task_threads 0x10000003 pid 711 from 2 count 1
 	if one["||0||0|main@short+1004"] == 0 || one["||0||0|late@late.dylib+104 main@short+1008"] == 0 || other["||0||0|main@short+100c"] == 0 {
 		t.Errorf("%v\n%v", one, other)
 	}
-	// The task of a program before its exec is not that after it.
+	// A program's task before exec is not its task afterwards.
 	p = o.part(t, becomes)
 	if len(p.stacks["711/7110/after/761"]) != 1 || p.statistic(t, "tasks") != 2 || p.statistic(t, "gone") > 0 {
 		t.Errorf("a process that becomes another program:\n%s", p.text)
 	}
 }
 
-// The calls themselves fail, each once or twice in the course of a session.
+// Each call fails once or twice during a session.
 func TestCallsFail(t *testing.T) {
 	t.Parallel()
 	scenario := frozen + "fail task_read_for_pid EINVAL count 1\n"
@@ -218,21 +218,20 @@ func TestCallsFail(t *testing.T) {
 	const app, protected = "sample 700 1m 300 1080", "sample 1 2s 2"
 	o := simulated(t).tidy(t, scenario, app+";"+protected)
 	p := o.part(t, app)
-	// A look at registers that fails costs one sample, a suspension or its end those of
-	// the three threads that run.
+	// If reading registers fails, one sample is lost. If a suspension or its end fails,
+	// those of the three running threads are lost.
 	if f := p.statistic(t, "failed"); f < 4 || f > 2+6+6 && o.longest() < patience/4 || !strings.Contains(p.text, "KERN_") || p.statistic(t, "tasks") != 2 {
 		t.Errorf("%d failed:\n%s", f, p.text)
 	}
 	p.always(t, "700/7000/app/716", "||1||0|__psynch_cvwait@cache:libsystem_kernel.dylib+45d8 pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008")
-	// A stackshot that could not be taken is left out, and the next one taken.
+	// A stackshot that fails is left out, and the next one is taken.
 	p = o.part(t, protected)
 	if p.statistic(t, "failed") != 1 || p.statistic(t, "samples") != 3 || !strings.Contains(p.text, "why stack_snapshot_with_config: resource busy") {
 		t.Errorf("stackshots that fail:\n%s", p.text)
 	}
 }
 
-// A read that hangs keeps the process from running no longer than the guard has
-// patience.
+// If a read hangs, the process stays suspended only until the guard's patience ends.
 func TestSuspensionsEnd(t *testing.T) {
 	t.Parallel()
 	o := simulated(t).tidy(t, frozen+`
@@ -247,7 +246,7 @@ delay mach_vm_read_overwrite 2000000 pid 703
 	}
 }
 
-// Who may not is told so.
+// A user without the rights gets an error that says so.
 func TestWithoutRights(t *testing.T) {
 	t.Parallel()
 	o := simulated(t).tidy(t, frozen+"host { root no }\nself { as_uid 501 }\n", "sample 700 100ms 10;sample 0 100ms 10")
@@ -261,8 +260,8 @@ func TestWithoutRights(t *testing.T) {
 	}
 }
 
-// What sampling costs: a process with 50 threads, four of which run, and all of 300
-// processes. The time that calls take is the simulated Mac's.
+// The cost of sampling a process with 50 threads, four of which run, and all of 300
+// processes. The simulated Mac defines how long calls take.
 func TestCost(t *testing.T) {
 	if os.Getenv("TACHO_LONG") == "" {
 		t.Skip("samples for many seconds: set TACHO_LONG=1")

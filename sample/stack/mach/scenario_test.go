@@ -1,7 +1,7 @@
 package mach
 
-// world is a Mac with Apple silicon whose processes do many things; what is not
-// said here does not matter.
+// world is a Mac with Apple silicon whose processes do many things. What is not defined here
+// does not matter.
 const world = `
 include "macbook-m.scn"
 clear process
@@ -77,10 +77,10 @@ process 704 { name restless; uniqueid 7040; uid 501
   thread 0x781 { cycle { stack 0x10 0x30; stack 0x20 0x30 } } }
 `
 
-// frozen is the world at an instant: nothing begins or ends in it.
+// frozen is the world at one instant: nothing begins or ends.
 const frozen = world + "\nfreeze 5\n"
 
-// intel is a Mac with a processor of Intel's.
+// intel is a Mac with an Intel processor.
 const intel = `
 include "intel.scn"
 clear process

@@ -42,7 +42,7 @@ func simulated(t *testing.T) machine {
 	return built.machine
 }
 
-// outcome is what the program printed, and what the host reported of it.
+// outcome is what the program printed, and what the host reported about it.
 type outcome struct {
 	out, report string
 	killed      string // the note that a killed program leaves behind
@@ -51,7 +51,7 @@ type outcome struct {
 
 const nothingLeft = "leaks: mach: 0 vm regions, 0 port references, 0 suspended threads"
 
-// run runs commands on a Mac that is as the scenario says, with further flags.
+// run runs commands on a Mac with the scenario, with further flags.
 func (m machine) run(t *testing.T, scenario, do string, flags ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,11 +82,12 @@ func (m machine) run(t *testing.T, scenario, do string, flags ...string) outcome
 	return o
 }
 
-// tidy runs commands of which nothing may be left.
+// tidy runs commands that must leave nothing behind.
 func (m machine) tidy(t *testing.T, scenario, do string, flags ...string) outcome {
 	t.Helper()
 	o := m.run(t, scenario, do, flags...)
-	// A machine so slow that the guard ends a suspension reads what moves, and drops it.
+	// If the machine is so slow that the guard ends a suspension, the program reads a moving
+	// stack, and drops it.
 	misuse := strings.Contains(o.report, "misuse") && o.longest() < patience/4
 	if !strings.Contains(o.report, nothingLeft) || misuse || o.killed != "" {
 		t.Errorf("something is left, or was read while it moved:\n%s%s", o.report, o.killed)
@@ -94,7 +95,7 @@ func (m machine) tidy(t *testing.T, scenario, do string, flags ...string) outcom
 	return o
 }
 
-// longest is how long the longest suspension was for the host.
+// longest returns the host's duration of the longest suspension.
 func (o *outcome) longest() time.Duration {
 	_, text, _ := strings.Cut(o.report, "the longest ")
 	var us int
@@ -122,7 +123,7 @@ func (o *outcome) part(t *testing.T, command string) part {
 			p.stacks[thread] = make(map[string]int)
 		}
 		if strings.Contains(rest, "|0||1|") {
-			continue // a slow machine has no time for the whole of a stack
+			continue // a slow machine has no time for a whole stack
 		}
 		p.stacks[thread][rest[:i]], _ = strconv.Atoi(rest[i+3:])
 	}
@@ -131,7 +132,7 @@ func (o *outcome) part(t *testing.T, command string) part {
 
 type part struct {
 	text string
-	// stacks are, by thread, what was seen and how often.
+	// stacks holds, by thread, the stacks that were seen and how often.
 	stacks map[string]map[string]int
 }
 
@@ -153,8 +154,7 @@ func (p *part) statistic(t *testing.T, name string) int {
 	return 0
 }
 
-// always checks that a thread was always seen with one stack, or not at all if
-// that is "".
+// always checks that a thread was always seen with one stack, or never if want is "".
 func (p *part) always(t *testing.T, thread, want string) {
 	t.Helper()
 	got := p.stacks[thread]

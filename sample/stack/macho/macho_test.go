@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// space is the memory of a process: pieces of it.
+// space is the memory of a process, in pieces.
 type space map[uint64][]byte
 
 func (s space) Read(addr uint64, b []byte) bool {
@@ -22,8 +22,8 @@ func (s space) Read(addr uint64, b []byte) bool {
 
 var le = binary.LittleEndian
 
-// program makes an image with 0x4000 bytes of text at load, whose own addresses
-// begin at base, and whose __LINKEDIT follows it.
+// program builds an image with 0x4000 bytes of text at load. Its own addresses begin at
+// base, and its __LINKEDIT follows the text.
 func program(base, load uint64, functions map[string]uint32, starts ...uint32) []byte {
 	const text, link = 0x4000, 0x4000
 	b := make([]byte, text+link)
@@ -127,7 +127,7 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// A table that is larger than what may still be read is left alone.
+// A table that is larger than the rest of the budget is not read.
 func TestSymbolsStayInTheBudget(t *testing.T) {
 	functions := map[string]uint32{}
 	for i := range 50 {
@@ -214,7 +214,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// Whatever lies in memory, reading it ends, and gives nothing from outside.
+// Reading ends whatever memory contains, and returns nothing from outside of it.
 func FuzzImage(f *testing.F) {
 	f.Add(program(0x100000000, load, map[string]uint32{"_main": 0x1000, "_work": 0x1100}, 0x1000, 0x1080, 0x1100), uint64(0x1010))
 	f.Add([]byte("dyld_v1  arm64e"), uint64(8))

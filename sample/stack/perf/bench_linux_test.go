@@ -14,8 +14,8 @@ import (
 	"tachograph/sample/stack/symbol"
 )
 
-// What sampling costs whom: the one who samples, in processor time for each
-// sample, and the program that is sampled, in how much longer its work takes.
+// The benchmarks measure the cost of sampling: for the sampler, the processor time of each
+// sample; for the sampled program, how much longer its work takes.
 
 func ownTime(t testing.TB) time.Duration {
 	var u unix.Rusage
@@ -25,8 +25,8 @@ func ownTime(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// work is what a fixed piece of work takes, by the program's own clock, while it is
-// sampled at rate; 0 is not at all.
+// work returns the time of a fixed piece of work, by the program's own clock, while it is
+// sampled at rate. A rate of 0 is no sampling.
 func work(t testing.TB, rate int, give func(*stack.Sample)) time.Duration {
 	cmd := exec.Command(compiled(t), "work", "measured")
 	var out bytes.Buffer
@@ -59,8 +59,8 @@ func work(t testing.TB, rate int, give func(*stack.Sample)) time.Duration {
 	return time.Duration(ns)
 }
 
-// BenchmarkSlowdown is the program's: the least of some runs each, in turn, since
-// others use the machine as well.
+// BenchmarkSlowdown measures the program. It takes the least of several runs of each kind,
+// in turn, because others use the machine as well.
 func BenchmarkSlowdown(b *testing.B) {
 	for _, rate := range []int{99, 999} {
 		b.Run(strconv.Itoa(rate), func(b *testing.B) {
@@ -76,7 +76,7 @@ func BenchmarkSlowdown(b *testing.B) {
 	}
 }
 
-// BenchmarkSampling is the recorder's: a session of five seconds, names included.
+// BenchmarkSampling measures the recorder: a session of five seconds, including names.
 func BenchmarkSampling(b *testing.B) {
 	cmd := started(b, compiled(b))
 	for _, c := range []struct {

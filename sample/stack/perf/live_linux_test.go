@@ -33,7 +33,7 @@ var burn struct {
 	err  error
 }
 
-// compiled is testdata/burn.c as a program.
+// compiled compiles testdata/burn.c.
 func compiled(t testing.TB) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
@@ -60,7 +60,8 @@ func compiled(t testing.TB) string {
 	return burn.path
 }
 
-// started is a program that has said "ready"; it ends with its input.
+// started starts a program and waits until it says "ready". The program ends when its input
+// ends.
 func started(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -88,8 +89,8 @@ func started(t testing.TB, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// needsPerf skips a test where the kernel does not allow this user to sample what it
-// samples: its own processes, or all.
+// needsPerf skips a test if the kernel does not allow this user to sample: its own
+// processes, or all.
 func needsPerf(t testing.TB, all bool) {
 	t.Helper()
 	cpus, err := processors()
@@ -110,7 +111,7 @@ func needsPerf(t testing.TB, all bool) {
 	e.close()
 }
 
-// seen are samples as text: "outer;...;inner", with how often.
+// seen counts samples by text, "outer;...;inner".
 type seen struct {
 	running, waiting map[string]int
 	all              []stack.Sample
@@ -127,11 +128,11 @@ func (s *seen) share(in map[string]int, part string) float64 {
 	return float64(n) / float64(max(of, 1))
 }
 
-// sampled samples until enough samples of running threads have come.
+// sampled samples until there are enough samples of running threads.
 func sampled(t testing.TB, s *Sampler, wish stack.Wish, enough func(*seen, *stack.Sample) bool) (*seen, stack.Statistics) {
 	t.Helper()
 	got := &seen{running: map[string]int{}, waiting: map[string]int{}}
-	// Others may have the processors: no name is lost for that here.
+	// Other programs may have the processors. No name may be lost for that here.
 	namer := symbol.NewNamer(s.Open, symbol.Budget{Time: time.Hour, Bytes: 1 << 30})
 	ctx, cancel := context.WithCancel(patience.Context(t, time.Minute))
 	defer cancel()
@@ -194,14 +195,14 @@ func TestProportionsOfC(t *testing.T) {
 			t.Fatalf("%+v", x)
 		}
 	}
-	// What a thread waits for is seen as well, and weighs as much as its time.
+	// A waiting thread is seen as well, with a weight equal to its time.
 	waits := got.share(got.waiting, "pipe_read[k];")
 	if waits < 0.9 {
 		t.Errorf("%.2f wait for pipes:\n%v", waits, got.waiting)
 	}
 	named := 0
 	for _, x := range got.all {
-		// At first it is still on its way to where it waits.
+		// At first the thread is still on its way to where it waits.
 		if x.Thread.Name == "waiter" && x.State == stack.Waiting {
 			named++
 			if !strings.Contains(x.Wait, "pipe_read") || x.Frames[len(x.Frames)-1].Name != "read" {
@@ -217,7 +218,7 @@ func TestProportionsOfC(t *testing.T) {
 	}
 }
 
-// Code of Go is seen with its files and lines, by whatever thread it runs.
+// Go code is seen with its files and lines, on whichever thread it runs.
 func TestProportionsOfGo(t *testing.T) {
 	needsPerf(t, false)
 	cmd := started(t, "/proc/self/exe", "burn in Go")
@@ -236,7 +237,7 @@ func TestProportionsOfGo(t *testing.T) {
 	}
 }
 
-// Threads that are started while others are sampled are sampled, too.
+// Threads that start during a session are sampled, too.
 func TestNewThreads(t *testing.T) {
 	needsPerf(t, false)
 	cmd := started(t, compiled(t), "threads")
@@ -252,7 +253,7 @@ func TestNewThreads(t *testing.T) {
 	}
 }
 
-// A stack that is deeper than the sampler goes is said to be.
+// A stack that is deeper than the limit is marked as truncated.
 func TestDeepStacks(t *testing.T) {
 	needsPerf(t, false)
 	cmd := started(t, compiled(t), "deep")
@@ -261,7 +262,7 @@ func TestDeepStacks(t *testing.T) {
 	cut := 0
 	for _, x := range got.all {
 		if x.State != stack.Running || x.Thread.TID != uint64(pid) {
-			continue // the threads that wait may still be on their way to it
+			continue // the threads that wait may still be on their way
 		}
 		whole := false
 		for _, f := range x.Frames {
@@ -279,8 +280,8 @@ func TestDeepStacks(t *testing.T) {
 	}
 }
 
-// Of a process with very many threads those that run are all seen, and those that
-// wait in turn, as so many.
+// In a process with very many threads, all running threads are seen. Waiting threads are
+// looked at in turn, and each counts for several.
 func TestManyThreads(t *testing.T) {
 	needsPerf(t, false)
 	cmd := started(t, compiled(t), "many")
@@ -294,14 +295,15 @@ func TestManyThreads(t *testing.T) {
 	if len(asked) <= 500 || got.share(got.running, "main;outer;") < 0.9 {
 		t.Errorf("%d threads wait, %v run", len(asked), got.running)
 	}
-	// Each look of so many stands for all: 602 threads that wait, for as long as it was.
+	// A sample of a few waiting threads counts for all 602, over the time until the next
+	// one.
 	looks := float64(count(got.waiting)) / 602
 	if rounds := float64(statistics.Rounds - statistics.Missed); looks < rounds*0.5-100 || looks > rounds*1.5+200 {
 		t.Errorf("threads that wait were counted %.0f times each in %.0f rounds", looks, rounds)
 	}
 }
 
-// The samples are those that Linux's own tool takes of the same program at the same
+// The samples agree with those of Linux's perf tool, taken from the same program at the same
 // time.
 func TestAsPerfSays(t *testing.T) {
 	if testing.Short() {
@@ -315,7 +317,7 @@ func TestAsPerfSays(t *testing.T) {
 	cmd := started(t, compiled(t))
 	pid := strconv.Itoa(cmd.Process.Pid)
 	data := filepath.Join(t.TempDir(), "data")
-	// It says when it has begun.
+	// The program says when it has begun.
 	perf := exec.Command(tool, "record", "-q", "-e", "cpu-clock", "-F", "997", "-g", "-p", pid, "-o", data, "--delay=-1", "--control=fd:0,1")
 	var said bytes.Buffer
 	perf.Stderr = &said
@@ -340,7 +342,7 @@ func TestAsPerfSays(t *testing.T) {
 	}
 	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 1000 })
 	perf.Process.Signal(os.Interrupt)
-	perf.Wait() // it tells of the signal
+	perf.Wait() // perf reports the signal
 	out, err := exec.Command(tool, "report", "-i", data, "--stdio", "--children", "-g", "none", "--sort", "sym", "--percent-limit", "2").Output()
 	if err != nil {
 		t.Skipf("perf has no data here: %v, %s", err, said.String())
@@ -354,7 +356,7 @@ func TestAsPerfSays(t *testing.T) {
 		}
 		theirs, err := strconv.ParseFloat(strings.TrimSuffix(f[0], "%"), 64)
 		name := f[len(f)-1]
-		if err != nil || strings.HasPrefix(name, "_") { // code of the library, which keeps some of its symbols elsewhere
+		if err != nil || strings.HasPrefix(name, "_") { // library code, which keeps some of its symbols elsewhere
 			continue
 		}
 		compared++
@@ -367,7 +369,7 @@ func TestAsPerfSays(t *testing.T) {
 	}
 }
 
-// A process that ends ends the sampling of it.
+// The session ends when the process ends.
 func TestProcessEnds(t *testing.T) {
 	cmd := started(t, compiled(t))
 	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 199}, func(g *seen, x *stack.Sample) bool {
@@ -384,7 +386,8 @@ func TestProcessEnds(t *testing.T) {
 	}
 }
 
-// Of all processes, those are known that begin meanwhile, with their files.
+// If all processes are sampled, those that begin during the session are known, with their
+// files.
 func TestAllProcesses(t *testing.T) {
 	needsPerf(t, true)
 	path := compiled(t)
@@ -420,7 +423,7 @@ func TestAllProcesses(t *testing.T) {
 	}
 }
 
-// Names come from the file that is mapped, also when it has no name any more.
+// Names come from the mapped file, also if the file has no name any more.
 func TestDeletedProgram(t *testing.T) {
 	needsPerf(t, false)
 	path := filepath.Join(t.TempDir(), "burn")
@@ -445,8 +448,8 @@ func TestDeletedProgram(t *testing.T) {
 	}
 }
 
-// The file of a program in a container is found there: outside, nothing lies at its
-// path, or another file.
+// A program in a container has its file there. Outside, its path has no file, or another
+// one.
 func TestContainer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root makes containers")
@@ -468,7 +471,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// Where the kernel allows no perf events, threads that wait are seen all the same.
+// If the kernel allows no perf events, waiting threads are seen all the same.
 func TestWithoutPerf(t *testing.T) {
 	cmd := started(t, compiled(t))
 	got, statistics := sampled(t, &Sampler{refuse: errRefused}, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen, x *stack.Sample) bool { return count(g.waiting) >= 20 })
@@ -496,8 +499,7 @@ func TestWishesThatCannotBe(t *testing.T) {
 	}
 }
 
-// An ordinary user may sample his own processes, and is told in a sentence that he
-// may not sample others.
+// An ordinary user may sample his own processes. For others he gets an error in a sentence.
 func TestOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root becomes somebody else")
@@ -519,7 +521,7 @@ func TestOrdinaryUser(t *testing.T) {
 	as := func(args ...string) string {
 		cmd := exec.Command(path, args...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		// A program that measures coverage has more to say, but not there.
+		// A program that measures coverage prints more, but not to standard output.
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)

@@ -22,7 +22,7 @@ func TestRegions(t *testing.T) {
 	for _, r := range q.regions {
 		got = append(got, fmt.Sprintf("%x-%x", r.start, r.end))
 	}
-	// What a new one lies over is gone.
+	// A new mapping replaces what it covers.
 	if want := "2000-3800 5000-6000 8000-9000"; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -51,8 +51,8 @@ func heard(p *processes, records ...[]byte) {
 	}
 }
 
-// What the kernel tells of a process is enough to know it without /proc: programs
-// that it starts, what it maps, and children.
+// The kernel's records are enough to know a process without /proc: the programs that it
+// executes, its mappings, and its children.
 func TestWhatIsHeardOfProcesses(t *testing.T) {
 	p := newProcesses()
 	heard(p, aCommand, aMapping)
@@ -65,7 +65,7 @@ func TestWhatIsHeardOfProcesses(t *testing.T) {
 	if child == nil || child.command != "new" || !child.told || len(child.regions) != 1 {
 		t.Fatalf("%+v", child)
 	}
-	// What the child maps is not its parent's.
+	// A mapping of the child is not in its parent.
 	heard(p, made(kindMapping, 0, int32(9), int32(9), uint64(0x900000), uint64(0x1000), uint64(0), uint32(8), uint32(1), uint64(5), uint64(1), uint32(5), uint32(2), "/bin/b", who{9, 9, 104}))
 	if len(child.regions) != 2 || len(q.regions) != 1 {
 		t.Errorf("%d and %d regions", len(child.regions), len(q.regions))
@@ -78,7 +78,7 @@ func TestWhatIsHeardOfProcesses(t *testing.T) {
 	if len(child.names) != 0 || p.threads != 0 {
 		t.Errorf("%+v, %d threads", child.names, p.threads)
 	}
-	// Of one that is not known nothing is kept: it is looked up when it is seen.
+	// Records of an unknown process are not kept. It is looked up when it is seen.
 	heard(p, made(kindMapping, 0, int32(50), int32(50), uint64(0x900000), uint64(0x1000), uint64(0), uint32(8), uint32(1), uint64(5), uint64(1), uint32(5), uint32(2), "/bin/b", who{50, 50, 107}))
 	if p.all[50] != nil {
 		t.Errorf("%+v", p.all[50])
@@ -98,8 +98,8 @@ func TestManyProcessesAreForgotten(t *testing.T) {
 	}
 }
 
-// A ring begins again at its start, also in the middle of a record, and what was
-// overwritten before it was read is not read.
+// A ring continues at its start, also in the middle of a record. Data that was overwritten
+// before it was read is not used.
 func TestRingGoesRound(t *testing.T) {
 	r := ring{page: &unix.PerfEventMmapPage{}, data: make([]byte, 256)}
 	put := func(b []byte) {
@@ -125,8 +125,8 @@ func TestRingGoesRound(t *testing.T) {
 	}
 }
 
-// Of two processors, the one that is read first may know less: records are taken in
-// by their time.
+// The buffer that is read first may lack records of the same time. Records of two processors
+// are handled in the order of their times.
 func TestOrderOfRecords(t *testing.T) {
 	sample := func(pid int32, time uint64) []byte {
 		return made(kindSample, 0, uint64(0x900010), pid, pid, time, uint64(2), uint64(markUser), uint64(0x900010))
@@ -151,7 +151,7 @@ func TestOrderOfRecords(t *testing.T) {
 	if want := []string{"early in /none/b"}; !slices.Equal(got, want) {
 		t.Fatalf("%q, want %q", got, want)
 	}
-	// The other one is younger than the reading was: it comes with the next.
+	// The other record is younger than the reading, so it comes with the next one.
 	x.drain(true)
 	if len(got) != 2 {
 		t.Errorf("%q", got)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// made is a record as the kernel writes it.
+// made returns a record as the kernel writes it.
 func made(kind uint32, misc uint16, v ...any) []byte {
 	var b bytes.Buffer
 	for _, x := range v {
@@ -61,7 +61,7 @@ func TestRecords(t *testing.T) {
 			if !r.parse(c.b) || !reflect.DeepEqual(r, c.want) {
 				t.Errorf("got  %+v\nwant %+v", r, c.want)
 			}
-			for n := range c.b { // cut anywhere
+			for n := range c.b { // cut at every place
 				if short, _ := next(c.b[:n]); short != nil {
 					t.Errorf("%d bytes of %d pass for a record", n, len(c.b))
 				}

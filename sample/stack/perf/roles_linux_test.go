@@ -18,7 +18,7 @@ import (
 	"tachograph/testdata/patience"
 )
 
-// The test in other roles: a program in Go whose stacks are known, and a sampler that
+// The test program in other roles: a Go program whose stacks are known, and a sampler that
 // runs as another user.
 func TestMain(m *testing.M) {
 	switch arg := strings.Join(os.Args[1:], " "); {
@@ -66,13 +66,13 @@ func goOuter(n int) {
 }
 
 func burnInGo() {
-	// Even pieces of work would beat with the clock that samples.
+	// Pieces of equal size would be in step with the sampling clock.
 	for r := rand.New(rand.NewPCG(1, 2)); ; {
 		goOuter(10_000 + r.IntN(90_000))
 	}
 }
 
-// sampleAs samples and says how that went. "own" is this process itself.
+// sampleAs samples and prints the result. "own" is this process itself.
 func sampleAs(whom string) {
 	pid, _ := strconv.ParseInt(whom, 10, 32)
 	if whom == "own" {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The runtime that runs this test knows its functions by the same table: every
-// function and line is the same as it says.
+// The runtime of this test has the same table of functions. Every function and line must
+// agree with it.
 func TestAsTheRuntimeSays(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("this system's programs are another kind of file")
@@ -28,7 +28,8 @@ func TestAsTheRuntimeSays(t *testing.T) {
 	if table.lines == nil {
 		t.Fatal("this program has no table of Go's")
 	}
-	// Where the program lies is told by one function; the others must agree.
+	// The address of one function gives the program's place in memory. All other functions
+	// must agree with that.
 	here := uint64(reflect.ValueOf(TestAsTheRuntimeSays).Pointer())
 	var bias uint64
 	for i := range table.lines.functions {
@@ -40,10 +41,12 @@ func TestAsTheRuntimeSays(t *testing.T) {
 	checked := 0
 	for i := range table.lines.functions {
 		at, end := table.lines.text+table.lines.entry(i), table.lines.text+table.lines.entry(i+1)
-		// A return address that is the next function's beginning is that one's to the runtime.
+		// The runtime assigns a return address at the beginning of the next function to that
+		// function.
 		for ; at+1 < end; at += 211 {
-			// It takes it for a return address, which is of the place one before it. Func is nil
-			// where another function was compiled in: there the name is that one's.
+			// CallersFrames takes return addresses, and looks up the place one before. Func
+			// is nil if another function was inlined there; the name is then that of the
+			// inlined one.
 			next := runtime.CallersFrames([]uintptr{uintptr(at + bias + 1)})
 			frame, _ := next.Next()
 			if frame.File == "?" {
@@ -51,7 +54,7 @@ func TestAsTheRuntimeSays(t *testing.T) {
 			}
 			name, file, line, ok := table.Find(at)
 			if file == "" && end-at <= 32 {
-				continue // nothing is there; the runtime repeats what was before
+				continue // no code; the runtime repeats the place before
 			}
 			if want := frame.Func.Name(); !ok || want != "" && !strings.Contains(want, "[...]") && name != want || file != frame.File || line != frame.Line {
 				t.Fatalf("%#x is %s, %s:%d, %v: the runtime says %s, %s:%d", at, name, file, line, ok, frame.Function, frame.File, frame.Line)
@@ -64,8 +67,7 @@ func TestAsTheRuntimeSays(t *testing.T) {
 	}
 }
 
-// Programs that were stripped of their symbols still have the table, wherever
-// they are put in memory.
+// A program without symbols still has the table, wherever it is in memory.
 func TestStrippedGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs for other systems")
@@ -118,8 +120,8 @@ func TestStrippedGo(t *testing.T) {
 			if found != 1 {
 				t.Errorf("main.known is there %d times", found)
 			}
-			// The symbols, which the linker wrote apart, say where each function of the table
-			// is: nothing was told of where the code begins in a stripped one.
+			// The linker writes symbols apart from the table. They give the address of each
+			// function in it. In the stripped program nothing says where the code begins.
 			if full.lines == nil || stripped.lines == nil {
 				t.Fatal("no table of Go's was found")
 			}

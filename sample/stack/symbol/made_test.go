@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Files that are made by hand, with what a linker would never write in reach.
+// These files are made by hand, so that they can have content that no linker writes.
 
 var little = binary.LittleEndian
 
@@ -27,8 +27,8 @@ func words(v ...any) []byte {
 
 func padded(s string, n int) []byte { return append([]byte(s), make([]byte, n-len(s))...) }
 
-// elfFile has three functions in .text, which is mapped from offset 0x40 to
-// 0x401000: one with a size, two without, a variable and a mark; and a build ID.
+// elfFile returns a file with three functions in .text, which is mapped from offset 0x40 to
+// 0x401000: one with a size, two without, a variable and a mark. It has a build ID.
 func elfFile() []byte {
 	names := []byte("\x00.shstrtab\x00.text\x00.symtab\x00.strtab\x00.note\x00")
 	at := func(name string) uint32 { return uint32(bytes.Index(names, []byte(name+"\x00"))) }
@@ -71,8 +71,8 @@ func elfFile() []byte {
 	}, nil)
 }
 
-// machFile has a C function, a C++ one and a variable, and the beginning of one
-// that has no name any more; __TEXT wants to be at 4 GB.
+// machFile returns a file with a C function, a C++ function, a variable, and the beginning
+// of a function that has no name any more. Its __TEXT has its address at 4 GB.
 func machFile(cpu uint32, uuid byte) []byte {
 	const text, header, segment, section, symtab = 1 << 32, 32, 72, 80, 24
 	names := []byte("\x00_main\x00__ZN1a1bEv\x00_variable\x00")
@@ -81,7 +81,7 @@ func machFile(cpu uint32, uuid byte) []byte {
 	}
 	symbols := bytes.Join([][]byte{
 		symbol("__ZN1a1bEv", 1, text+0x1080), symbol("_main", 1, text+0x1000), symbol("_variable", 2, text+0x2000),
-		words(uint32(1), byte(0x2e), byte(1), uint16(0), uint64(text+0x1004)), // of the debugger's
+		words(uint32(1), byte(0x2e), byte(1), uint16(0), uint64(text+0x1004)), // for the debugger
 	}, nil)
 	starts := []byte{0x80, 0x20, 0x40, 0x40, 0} // 0x1000, 0x1040, 0x1080
 	commands := uint32(segment + 2*section + symtab + 24 + 16)
@@ -105,7 +105,7 @@ const (
 	cpuArm64 = 0x0100000c
 )
 
-// fatFile holds images for several processors.
+// fatFile returns images for several processors.
 func fatFile(images ...[]byte) []byte {
 	big := func(v ...uint32) (b []byte) {
 		for _, x := range v {
@@ -203,7 +203,7 @@ func TestFatMachO(t *testing.T) {
 	}
 }
 
-// What a header claims is not believed before there are that many bytes.
+// A header's numbers are believed only if the file has so many bytes.
 func TestLies(t *testing.T) {
 	lie := func(b []byte, at int, v uint32) []byte {
 		little.PutUint32(b[at:], v)

@@ -25,7 +25,7 @@ func write(t *testing.T, path string, b []byte) {
 	}
 }
 
-// stripped is elfFile without its symbols, under the same ID.
+// stripped is elfFile without its symbols, with the same ID.
 func stripped() []byte {
 	b := elfFile()
 	little.PutUint32(b[little.Uint64(b[40:])+2*64+4:], 0)
@@ -107,16 +107,16 @@ func TestNamer(t *testing.T) {
 	write(t, path, elfFile())
 	image := &stack.Image{Path: path, ID: "deadbeef", Base: 0x7000000000}
 	n := NewNamer(nil, Recording)
-	// The second one returns to the first byte behind "first", the third to where
-	// "third" begins: "second" ends with a call that never returns.
+	// The second address is the first byte after "first", and the third is where "third"
+	// begins: "second" ends with a call that never returns.
 	s := sampleOf(image, 0x401000, 0x401010, 0x401030)
 	s.Frames = append(s.Frames, stack.Frame{Address: 0x99}, stack.Frame{Image: image, Address: image.Base + 0x401000, Name: "known"})
 	n.Name(s)
 	if got := names(s); got != "first first second  known" {
 		t.Errorf("%q", got)
 	}
-	// An interrupted or calling place is no return address: what the kernel was called
-	// from is looked up as it is.
+	// An interrupted or calling address is not a return address. The kernel's caller is
+	// looked up at its own address.
 	s = sampleOf(image, 0, 0x401030)
 	s.Frames[0].Kernel = true
 	n.Name(s)
@@ -153,7 +153,7 @@ func TestNamerKeepsToItsBudget(t *testing.T) {
 		for i := range 10 {
 			n.Name(sampleOf(image(i), 0x401000))
 		}
-		// Smaller tables than one that was too much may still have room.
+		// After a table that was too large, smaller ones may still fit.
 		if held := 100 / read(t, elfFile(), "").Bytes(); opened != 10 || n.Unnamed != 10-held || held == 0 || n.Why == "" {
 			t.Errorf("%d opened, %d unnamed, %s", opened, n.Unnamed, n.Why)
 		}
