@@ -31,8 +31,7 @@ type app struct {
 	page
 	// collector sets the process's garbage collection; nil where several commands share the
 	// process.
-	collector   *collector
-	showCommand bool
+	collector *collector
 	// damageTold holds the paths of the archives for which a warning has been printed; nil where
 	// a command reports damage itself.
 	damageTold map[string]bool

@@ -48,7 +48,7 @@ resource over the interval that ends there.`,
 			a.tellDoubtsOf(w, func(d *query.Distrust) bool { return d.Holds(at) })
 			args = []string{a.Resolved["at"]}
 			delete(a.Resolved, "at")
-			a.finish(cmd, args, a.table())
+			a.finish(cmd, args, true)
 			return nil
 		},
 	}
@@ -71,14 +71,13 @@ var amounts = []struct {
 }
 
 func (a *app) at(w query.Window, at int64) error {
+	rows, err := a.forPrograms(out.Column{Name: "section"}, out.Column{Name: "time"}, out.Column{Name: "name"},
+		out.Column{Name: "pid"}, out.Column{Name: "value"}, out.Column{Name: "units"}, out.Column{Name: "text"})
+	if err != nil {
+		return err
+	}
 	points := a.sparkMost()
-	var rows out.Writer
-	if !a.table() {
-		var err error
-		if rows, err = a.rows(out.Column{Name: "section"}, out.Column{Name: "time"}, out.Column{Name: "name"},
-			out.Column{Name: "pid"}, out.Column{Name: "value"}, out.Column{Name: "units"}, out.Column{Name: "text"}); err != nil {
-			return err
-		}
+	if rows != nil {
 		points = 1
 	}
 	shown := 0

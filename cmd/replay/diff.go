@@ -88,7 +88,7 @@ recorded.`,
 				absolute = absolute[1:]
 			}
 			delete(a.Resolved, "at")
-			a.finish(cmd, absolute, a.table())
+			a.finish(cmd, absolute, true)
 			return nil
 		},
 	}
@@ -103,15 +103,11 @@ recorded.`,
 }
 
 func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
-	var rows out.Writer
-	if !a.table() {
-		var err error
-		rows, err = a.rows(out.Column{Name: "kind"}, out.Column{Name: "subject"}, out.Column{Name: "instance"}, out.Column{Name: "aspect"},
-			out.Column{Name: "before"}, out.Column{Name: "after"}, out.Column{Name: "units"}, out.Column{Name: "time"},
-			out.Column{Name: "effect"}, out.Column{Name: "impact"}, out.Column{Name: "score"}, out.Column{Name: "related"}, out.Column{Name: "text"})
-		if err != nil {
-			return err
-		}
+	rows, err := a.forPrograms(out.Column{Name: "kind"}, out.Column{Name: "subject"}, out.Column{Name: "instance"}, out.Column{Name: "aspect"},
+		out.Column{Name: "before"}, out.Column{Name: "after"}, out.Column{Name: "units"}, out.Column{Name: "time"},
+		out.Column{Name: "effect"}, out.Column{Name: "impact"}, out.Column{Name: "score"}, out.Column{Name: "related"}, out.Column{Name: "text"})
+	if err != nil {
+		return err
 	}
 	var told []*query.Change
 	for _, h := range a.Archive.Hosts() {

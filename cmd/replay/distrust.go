@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/fault"
@@ -106,12 +105,7 @@ func (d *doubts) concerns(one *query.Distrust, t query.Target, s *query.Series) 
 // already say so.
 func (a *app) tellDoubts(d *doubts) {
 	for _, one := range d.told {
-		switch {
-		case a.table():
-			a.alarming(a.doubt(one))
-		case a.format != string(out.JSON) || !d.beside:
-			a.complain("replay: " + a.doubt(one))
-		}
+		a.distrust(a.doubt(one), d.beside)
 	}
 }
 

@@ -77,10 +77,7 @@ func (a *app) runs(w query.Window) error {
 	for _, r := range list {
 		every := out.Cell{}
 		if r.Every > 0 {
-			every = out.Number(r.Every.Seconds())
-			if a.table() {
-				every = out.None(human.Duration(r.Every))
-			}
+			every = out.Number(r.Every.Seconds()).As(human.Duration(r.Every))
 		}
 		var hows []string
 		for _, h := range r.Hows {
@@ -113,7 +110,8 @@ func (a *app) events(w query.Window, patterns []string) error {
 	n, left := 0, 0
 	seen := make(map[string]bool)
 	var loops []*query.Runs
-	if len(patterns) == 0 && a.table() {
+	brief := a.brief(patterns)
+	if brief {
 		loops = query.CrashLoops(a.Archive, w)
 		slices.SortStableFunc(loops, func(x, y *query.Runs) int { return cmp.Compare(x.First, y.First) })
 	}
@@ -137,7 +135,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 		if !wants(e.Kind) {
 			continue
 		}
-		if len(patterns) == 0 && a.table() && query.Everyday(e.Kind) {
+		if brief && query.Everyday(e.Kind) {
 			left++
 			continue
 		}

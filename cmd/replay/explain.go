@@ -32,10 +32,7 @@ an archive it prints what the table of all metrics says.`,
 				return err
 			}
 			for i, name := range args {
-				if i > 0 && a.table() {
-					a.stdout.Println()
-				}
-				if err := a.explain(name); err != nil {
+				if err := a.explain(name, i == 0); err != nil {
 					return err
 				}
 			}
@@ -62,7 +59,7 @@ func (a *app) loadIfAny() error {
 	return err
 }
 
-func (a *app) explain(name string) error {
+func (a *app) explain(name string, first bool) error {
 	var d *metric.Desc
 	var w query.Window
 	if a.Archive != nil {
@@ -82,33 +79,40 @@ func (a *app) explain(name string) error {
 	if d == nil {
 		return fmt.Errorf("no metric %s%s", name, query.Suggest(name, a.knownNames()))
 	}
-	if !a.table() {
-		return a.explainRow(d, recorded, w)
-	}
-	a.explainText(d)
-	for _, p := range []struct {
+	return a.present(func() error {
+		if !first {
+			a.stdout.Println()
+		}
+		a.explainText(d)
+		a.explainSources(d, mac, linux)
+		switch {
+		case a.Archive == nil:
+			return nil
+		case !recorded:
+			a.field("archive", "does not know it: it was recorded by another version or on another platform")
+			return nil
+		}
+		return a.explainBehaviour(d, w)
+	}, func() error { return a.explainRow(d, recorded, w) })
+}
+
+// explainSources prints where each platform finds a metric.
+func (p *page) explainSources(d, mac, linux *metric.Desc) {
+	for _, on := range []struct {
 		name string
 		desc *metric.Desc
 	}{{"macOS", mac}, {"Linux", linux}} {
 		switch {
-		case p.desc == nil:
-		case p.desc.Unsupported != "":
-			a.field(p.name, "not there: "+p.desc.Unsupported)
+		case on.desc == nil:
+		case on.desc.Unsupported != "":
+			p.field(on.name, "not there: "+on.desc.Unsupported)
 		default:
-			a.field(p.name, p.desc.Source)
-			if p.desc.LongHelp != d.LongHelp {
-				a.field("", p.desc.LongHelp)
+			p.field(on.name, on.desc.Source)
+			if on.desc.LongHelp != d.LongHelp {
+				p.field("", on.desc.LongHelp)
 			}
 		}
 	}
-	if a.Archive == nil {
-		return nil
-	}
-	if !recorded {
-		a.field("archive", "does not know it: it was recorded by another version or on another platform")
-		return nil
-	}
-	return a.explainBehaviour(d, w)
 }
 
 func (s *session) knownNames() []string {

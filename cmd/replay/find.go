@@ -104,8 +104,8 @@ func (a *app) find(f *seriesFlags, least, text string) (bool, error) {
 		return false, err
 	}
 	a.tellDoubtsOf(r.Window, func(d *query.Distrust) bool { return slices.ContainsFunc(c.Metrics(), d.About) })
-	if !found && a.table() {
-		a.stderr.Println("it held at no time in this window")
+	if !found {
+		a.remark("it held at no time in this window")
 	}
 	return found, nil
 }

@@ -17,7 +17,7 @@ import (
 type liveEvents struct {
 	*following
 	wants  func(metric.EventKind) bool
-	all    bool // everyday events are shown, too
+	brief  bool // leave out what happens all the time
 	rows   out.Writer
 	held   []*store.Event
 	booted map[string]bool
@@ -33,7 +33,7 @@ func (a *app) followEvents(cmd *cobra.Command, args []string, kinds []string, fl
 		return err
 	}
 	defer on.close()
-	l := &liveEvents{following: on, all: len(kinds) > 0 || !a.table(), booted: make(map[string]bool)}
+	l := &liveEvents{following: on, brief: a.brief(kinds), booted: make(map[string]bool)}
 	if l.wants, err = query.EventFilter(kinds); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (l *liveEvents) show(e *store.Event) error {
 		}
 		l.turned = e.At
 	}
-	if !l.wants(e.Kind) || !l.all && query.Everyday(e.Kind) {
+	if !l.wants(e.Kind) || l.brief && query.Everyday(e.Kind) {
 		return nil
 	}
 	return l.rows.Row(eventCells(e, e.Text))

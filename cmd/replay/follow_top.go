@@ -74,12 +74,14 @@ func (a *app) followTop(cmd *cobra.Command, flags *followFlags, interval string,
 	if err := l.keep(ctx, keep); err != nil {
 		return err
 	}
-	if !a.table() {
-		if l.rows, err = a.topRows(true); err != nil {
-			return err
-		}
+	err = a.present(func() error { return nil }, func() error {
+		l.rows, err = a.topRows(true)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	if f, ok := a.stdout.Unwrap().(*os.File); ok && a.table() && a.width > 0 {
+	if f := a.watched(); f != nil {
 		if !cmd.Flags().Changed("number") {
 			l.most = 0 // as many as there is room for
 		}

@@ -82,11 +82,11 @@ func (a *app) metrics(patterns []string, all bool) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	if left > 0 && a.table() {
-		a.complain(fmt.Sprintf("not shown: %s that this machine could not supply (--all)", cli.Count(left, "metric")))
+	if left > 0 {
+		a.remark(fmt.Sprintf("not shown: %s that this machine could not supply (--all)", cli.Count(left, "metric")))
 	}
-	if companions > 0 && a.table() {
-		a.complain(fmt.Sprintf("not shown: %s of what steps came to, such as reduced.max.NAME (replay metrics reduced)", cli.Count(companions, "metric")))
+	if companions > 0 {
+		a.remark(fmt.Sprintf("not shown: %s of what steps came to, such as reduced.max.NAME (replay metrics reduced)", cli.Count(companions, "metric")))
 	}
 	return nil
 }

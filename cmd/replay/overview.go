@@ -49,9 +49,11 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 			a.Used = w
 		}
 	}
-	if !a.table() {
-		return a.gaugeRows(w)
-	}
+	return a.present(func() error { return a.overviewText(cmd, args, w) }, func() error { return a.gaugeRows(w) })
+}
+
+// overviewText prints the overview of each host.
+func (a *app) overviewText(cmd *cobra.Command, args []string, w query.Window) error {
 	first := true
 	for _, h := range a.Archive.Hosts() {
 		if !w.Wants(h.ID) {

@@ -23,6 +23,7 @@ type page struct {
 
 	// Flags.
 	format      string
+	showCommand bool
 	spreadsheet bool
 
 	// sink begins rows for a program instead of writing them; nil: they are

@@ -177,17 +177,18 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 	if f.n > 0 && total > f.n {
 		list = list[:f.n]
 	}
-	if !a.table() {
+	if !a.stances(w, at) && at-list[0].At > int64(3*metric.Process.Interval()) {
+		a.remark(fmt.Sprintf("the last reading of processes before that was at %s", a.Show(list[0].At)))
+	}
+	err = a.present(func() error { return a.processesText(list, depth) }, func() error {
 		a.attachThreads(w, at, list)
-	}
-	if !a.stances(w, at) && a.table() && at-list[0].At > int64(3*metric.Process.Interval()) {
-		a.complain(fmt.Sprintf("the last reading of processes before that was at %s", a.Show(list[0].At)))
-	}
-	if err := a.processRows(list, depth); err != nil {
+		return a.processRows(list)
+	})
+	if err != nil {
 		return err
 	}
-	if a.table() && total > len(list) {
-		a.complain(fmt.Sprintf("%d of %s", len(list), cli.Count(total, "process")))
+	if total > len(list) {
+		a.remark(fmt.Sprintf("%d of %s", len(list), cli.Count(total, "process")))
 	}
 	return nil
 }
@@ -205,19 +206,22 @@ func (s *session) attachThreads(w query.Window, at int64, list []*query.Process)
 	}
 }
 
-func (a *app) processRows(list []*query.Process, depth map[*query.Process]string) error {
-	if !a.table() {
-		w, err := a.rows(answer.ProcessColumns()...)
-		if err != nil {
+// processRows writes processes for programs.
+func (a *app) processRows(list []*query.Process) error {
+	w, err := a.rows(answer.ProcessColumns()...)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if err := w.Row(processCells(p)); err != nil {
 			return err
 		}
-		for _, p := range list {
-			if err := w.Row(processCells(p)); err != nil {
-				return err
-			}
-		}
-		return w.Close()
 	}
+	return w.Close()
+}
+
+// processesText prints processes as a table; depth has the lines of a tree.
+func (a *app) processesText(list []*query.Process, depth map[*query.Process]string) error {
 	var columns []out.Column
 	fields := answer.Used(answer.Processes, answer.InTable, list)
 	for _, f := range fields {

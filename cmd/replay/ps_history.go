@@ -45,36 +45,45 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 	if most == 0 {
 		most = historyMost
 	}
-	list, found, err := query.Histories(a.Archive, w, m, step, a.Zone(), most, !a.table())
-	if err != nil {
-		return err
-	}
-	if len(list) == 0 {
-		names := query.InstanceNames(a.Archive, w, &metric.Desc{Indom: "process"})
-		for i, n := range names {
-			names[i] = query.ProcessName(&metric.Instance{Name: n})
+	find := func(step int64, all bool) ([]*query.History, int, error) {
+		list, found, err := query.Histories(a.Archive, w, m, step, a.Zone(), most, all)
+		if err == nil && len(list) == 0 {
+			names := query.InstanceNames(a.Archive, w, &metric.Desc{Indom: "process"})
+			for i, n := range names {
+				names[i] = query.ProcessName(&metric.Instance{Name: n})
+			}
+			err = nothing("no process %s between %s and %s%s", strings.Join(args, ", "), a.Show(from), a.Show(to), query.Suggest(args[0], names))
 		}
-		return nothing("no process %s between %s and %s%s", strings.Join(args, ", "), a.Show(from), a.Show(to), query.Suggest(args[0], names))
+		return list, found, err
 	}
-	if !a.table() {
-		return a.historyRows(list, step)
-	}
-	fine := list
-	if least := max(niceStep(to-from, coursePoints), int64(metric.Process.Interval())); least < step {
-		if fine, _, err = query.Histories(a.Archive, w, m, least, a.Zone(), most, false); err != nil {
+	return a.present(func() error {
+		list, found, err := find(step, false)
+		if err != nil {
 			return err
 		}
-	}
-	for i, h := range list {
-		if i > 0 {
-			a.stdout.Println()
+		fine := list
+		if least := max(niceStep(to-from, coursePoints), int64(metric.Process.Interval())); least < step {
+			if fine, _, err = find(least, false); err != nil {
+				return err
+			}
 		}
-		a.historyText(h, fine[i].Rows, len(list) == 1)
-	}
-	if found > len(list) {
-		a.stderr.Printf("%d of %s (-n shows more)\n", len(list), cli.Count(found, "process"))
-	}
-	return nil
+		for i, h := range list {
+			if i > 0 {
+				a.stdout.Println()
+			}
+			a.historyText(h, fine[i].Rows, len(list) == 1)
+		}
+		if found > len(list) {
+			a.stderr.Printf("%d of %s (-n shows more)\n", len(list), cli.Count(found, "process"))
+		}
+		return nil
+	}, func() error {
+		list, _, err := find(step, true)
+		if err != nil {
+			return err
+		}
+		return a.historyRows(list, step)
+	})
 }
 
 func (a *app) historyRows(list []*query.History, step int64) error {

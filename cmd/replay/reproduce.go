@@ -13,16 +13,13 @@ import (
 	"tachograph/store/query"
 )
 
-// finish prints, if always is set or --show-command was given, the command line that gives the
-// same answer again and the archives that the answer came from.
+// finish prints the command line that gives the same answer again and the archives that the
+// answer came from, if --show-command was given; to people also if always is set.
 func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
-	if !a.showCommand && !always {
+	if !a.showsCommand(always) {
 		return
 	}
-	w := a.stdout
-	if !a.table() {
-		w = a.stderr
-	}
+	w := a.beside()
 	w.Println()
 	for _, line := range a.footer(cmd, args) {
 		w.Println(line)

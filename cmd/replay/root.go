@@ -73,14 +73,7 @@ zone of the machine that was recorded; --tz names another.`,
 		if err := a.checkColor(); err != nil {
 			return err
 		}
-		if a.table() && !a.color {
-			a.color = wantsColor(a.colorFlag, a.terminalOut, os.Getenv)
-		}
-		a.stdout.Styles(a.color)
-		if a.ascii && a.table() {
-			a.stdout.ASCII()
-			a.stderr.ASCII()
-		}
+		a.style()
 		if n := cmd.Flags().Lookup("number"); n != nil && strings.HasPrefix(n.Value.String(), "-") {
 			return fmt.Errorf("--number %s: write how many, or 0 for all", n.Value)
 		}

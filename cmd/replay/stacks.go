@@ -247,10 +247,8 @@ func (a *app) stacks(cmd *cobra.Command, args []string, f *stackFlags, list []*s
 		return a.stackFile(cmd, args, f, list)
 	case f.top:
 		err = a.hottest(f, list)
-	case a.table():
-		err = a.stackTrees(f, list)
 	default:
-		err = a.stackRows(f, list)
+		err = a.present(func() error { return a.stackTrees(f, list) }, func() error { return a.stackRows(f, list) })
 	}
 	if err == nil {
 		a.finish(cmd, args, false)

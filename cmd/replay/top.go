@@ -112,17 +112,16 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 	if err != nil {
 		return err
 	}
-	if a.table() {
-		return a.topTable(r, by, group)
-	}
-	rows, err := a.topRows(false)
-	if err != nil {
-		return err
-	}
-	if err := a.consumers(rows, r); err != nil {
-		return err
-	}
-	return rows.Close()
+	return a.present(func() error { return a.topTable(r, by, group) }, func() error {
+		rows, err := a.topRows(false)
+		if err != nil {
+			return err
+		}
+		if err := a.consumers(rows, r); err != nil {
+			return err
+		}
+		return rows.Close()
+	})
 }
 
 // topTable prints a ranking below the window that it covers.

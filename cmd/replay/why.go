@@ -62,7 +62,7 @@ The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
 			if err != nil {
 				return err
 			}
-			a.finish(cmd, args, a.table())
+			a.finish(cmd, args, true)
 			switch {
 			case found:
 				return nil
@@ -98,12 +98,10 @@ func (a *app) why(w query.Window, at int64) (found, untold bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	var rows out.Writer
-	if !a.table() {
-		if rows, err = a.rows(out.Column{Name: "kind"}, out.Column{Name: "weight"}, out.Column{Name: "since"}, out.Column{Name: "until"},
-			out.Column{Name: "text"}, out.Column{Name: "command"}, out.Column{Name: "claims", Only: out.InJSON}); err != nil {
-			return false, false, err
-		}
+	rows, err := a.forPrograms(out.Column{Name: "kind"}, out.Column{Name: "weight"}, out.Column{Name: "since"}, out.Column{Name: "until"},
+		out.Column{Name: "text"}, out.Column{Name: "command"}, out.Column{Name: "claims", Only: out.InJSON})
+	if err != nil {
+		return false, false, err
 	}
 	shown := 0
 	for _, h := range a.Archive.Hosts() {
