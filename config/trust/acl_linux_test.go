@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// accessList makes the attribute that grants what entries say, of tag,
-// permissions and id, beside what owner, group and others have.
+// accessList returns the extended attribute of an access list: the given entries (tag,
+// permissions, id), and those of owner, group and others.
 func accessList(entries ...[3]uint32) []byte {
 	const userObj, groupObj, mask, other, nobody = 0x01, 0x04, 0x10, 0x20, 0xffffffff
 	list := binary.LittleEndian.AppendUint32(nil, aclVersion)
@@ -37,9 +37,8 @@ func accessList(entries ...[3]uint32) []byte {
 	return list
 }
 
-// TestAccessList holds that a list that lets somebody else write what root
-// obeys is found, though the mode only says that the group may, which is
-// root's own.
+// TestAccessList: an access list lets another user write a file that root obeys. This must
+// be found, although the file's mode only lets the group write, and the group is root's own.
 func TestAccessList(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files to root")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// handVariable has this program be what launchd starts. simulated is how the
-// simulated launchd is told what to hand over; a real one starts no tests.
+// handVariable makes this program play the service that launchd starts. The variable named
+// by simulated says what the simulated launchd hands over. A real launchd starts no tests.
 const (
 	handVariable = "TACHOGRAPH_TEST_ACTIVATE"
 	simulated    = "DARWINHOST_LAUNCHD"
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveOne answers one connection at each socket, and says what it was refused.
+// serveOne answers one connection at each socket, and prints why sockets were refused.
 func serveOne(name string) {
 	files, err := Sockets(name)
 	if err != nil {
@@ -52,8 +52,8 @@ func serveOne(name string) {
 	fmt.Println(err)
 }
 
-// start runs this program as launchd would, with sockets at which it does not listen
-// itself.
+// start runs this program as launchd would, with sockets on which the program itself does
+// not listen.
 func start(t *testing.T, name, hand string, sockets ...string) (said func() string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -93,8 +93,8 @@ func start(t *testing.T, name, hand string, sockets ...string) (said func() stri
 	}
 }
 
-// stranger is what is said to who was not started by launchd. A real one starts no
-// tests; the simulated one does what it is told.
+// stranger is the error in a program that launchd did not start. A real launchd starts no
+// tests; the simulated one returns what the variable says.
 const stranger = "launchd did not start this process"
 
 func TestSocketsAreTakenOver(t *testing.T) {

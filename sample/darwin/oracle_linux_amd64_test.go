@@ -238,8 +238,8 @@ func expects(want *darwintest.Expectation, metric string) bool {
 	return false
 }
 
-// TestOracle samples scenarios in which time stands still, and expects exactly the values
-// that the scenario defines.
+// TestOracle samples frozen scenarios, and expects exactly the values that the scenario
+// defines.
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)

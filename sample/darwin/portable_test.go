@@ -541,7 +541,7 @@ func FuzzPlistString(f *testing.F) {
 	f.Fuzz(func(t *testing.T, plist []byte, key string) { plistString(plist, key) })
 }
 
-// Answers of any length must be taken by every column.
+// Every column must accept answers of any length.
 func FuzzColumns(f *testing.F) {
 	f.Add(make([]byte, 200), uint64(16384))
 	all, members := tables(), make(map[string][]rows.Member)

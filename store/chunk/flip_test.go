@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMend turns bits. One is put right wherever it is; two never pass for one, and
-// what is left then is as it was.
+// TestMend flips bits. One flipped bit is corrected wherever it is. Two are never mistaken
+// for one, and the data then stays as it is.
 func TestMend(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []int{0, 1, 2, 31, 512, 4096, maxMended} {

@@ -14,8 +14,8 @@ var (
 		`GLOBL\t·addr_(\w+)\(SB\), RODATA, \$8\nDATA\t·addr_(\w+)\(SB\)/8, \$libc_(\w+)_trampoline<>\(SB\)$`)
 )
 
-// Each import is three pieces in two files; they must name the same function,
-// and the assembly must hold nothing else.
+// Each import has three pieces in two files. They must name the same function, and the
+// assembly must contain nothing else.
 func TestImportsAreComplete(t *testing.T) {
 	files, err := filepath.Glob("imports_*.go")
 	if err != nil || len(files) < 4 {

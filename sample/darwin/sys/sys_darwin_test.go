@@ -118,8 +118,8 @@ func TestFilesLoginsNotifications(t *testing.T) {
 	}
 }
 
-// The stack that holds an out-parameter may be deep and about to grow; the
-// calls must work nonetheless.
+// Calls must work although the stack that holds an out-parameter may be deep and about to
+// grow.
 func TestCallsOnAGrowingStack(t *testing.T) {
 	var descend func(depth int) uint64
 	descend = func(depth int) uint64 {

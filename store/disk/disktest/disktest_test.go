@@ -40,8 +40,8 @@ func crashDirs(t *testing.T, d *FS, perPosition int, fn func(dir string, at int,
 	}
 }
 
-// TestCrashOfALog appends records with barriers and now and then a full sync:
-// after a crash, what the last barrier or sync covered must be there.
+// TestCrashOfALog appends records with barriers, and a full sync from time to time. After a
+// crash, everything that the last barrier or sync covered must be there.
 func TestCrashOfALog(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir)
@@ -104,8 +104,8 @@ func TestCrashOfALog(t *testing.T) {
 	}
 }
 
-// TestCrashOfBolt commits to a bbolt database: after a crash anywhere it must
-// open, pass bbolt's own check and hold exactly what one commit left.
+// TestCrashOfBolt commits to a bbolt database. After a crash at any position it must open,
+// pass bbolt's own check and hold exactly the content after one of the commits.
 func TestCrashOfBolt(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir)
@@ -203,7 +203,7 @@ func same(a, b map[string]string) bool {
 	return true
 }
 
-// TestFaults makes operations fail, a bbolt commit among them, and then not.
+// TestFaults makes operations fail, including a commit of bbolt, and then succeed again.
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()
 	d := New(dir)
