@@ -258,9 +258,10 @@ func (m *Launchd) await(last Result, reached func(State) bool) error {
 	return m.explain("launchctl", last, st)
 }
 
-// awaitRunning is await for a job that should run, and had been started runs times before. If
-// it was started since then and is not running, it has ended at once; waiting for the next try,
-// half a minute later, would not change that.
+// awaitRunning is like await, for a job that should run and had been started runs times
+// before. If launchd has started the job since then and it does not run, it has ended at
+// once. awaitRunning then gives up: waiting half a minute for launchd's next try would not
+// change that.
 func (m *Launchd) awaitRunning(last Result, runs int, reached func(State) bool) error {
 	const patience = 8 // looks
 	ended, state := 0, State{}

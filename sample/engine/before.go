@@ -106,7 +106,7 @@ func cloned(t, before *metric.Tick) (c *metric.Tick, size int) {
 	return c, size
 }
 
-// sameInstance reports whether the copy b is still true to a.
+// sameInstance reports whether the copy b still equals a.
 func sameInstance(a, b *metric.Instance) bool {
 	return a == b || a != nil && b != nil && a.ID == b.ID && a.Key == b.Key && a.Rev == b.Rev && a.Name == b.Name
 }

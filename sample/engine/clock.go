@@ -11,9 +11,9 @@ import (
 // one after the other.
 const jitter = 10_000
 
-// steadyClock reads the three clocks as one: whole microseconds of the awake clock, with the
-// offsets of the other two held until they really move. Archives store the offsets, and an
-// unchanged offset costs nothing.
+// steadyClock reads the three clocks as one: whole microseconds of the awake clock, plus the
+// offsets of the other two. It keeps the offsets until one has moved by more than jitter.
+// Archives store the offsets, and an unchanged offset costs nothing.
 type steadyClock struct {
 	raw func() metric.Stamp
 

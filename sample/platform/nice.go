@@ -2,9 +2,9 @@ package platform
 
 import "golang.org/x/sys/unix"
 
-// SetNice sets the priority of this program as nice(1) counts it: the kernel runs
-// programs with a lower number first. It does nothing if the program was started with
-// another number than 0, or may not have this one.
+// SetNice sets the niceness of this program, as nice(1) does: the kernel runs programs with
+// a lower number first. A thread whose number is not 0 keeps it. If the kernel does not
+// permit n, nothing changes.
 func SetNice(n int) {
 	// Repeat, because a thread started meanwhile by a thread not yet changed may have been
 	// missed.

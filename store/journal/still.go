@@ -2,10 +2,11 @@ package journal
 
 import "tachograph/sample/metric"
 
-// Still is what another comparison of a tick's blocks has already found: which rows of each
-// block hold the same values as in the block of the same group, in a tick of the same class,
-// that was at Since. A journal whose last block is that same block need not compare those rows
-// again.
+// Still is the result of an earlier comparison of a tick's blocks with earlier blocks of the
+// same groups and class. Since[i] is the stamp of the earlier block that block i was
+// compared with. Rows[i] says for each row of block i whether it has the same values as in
+// that block. If the journal's last block of the group is the one at Since[i], it need not
+// compare the rows again.
 type Still struct {
 	Since []metric.Stamp
 	Rows  [][]bool
