@@ -196,9 +196,9 @@ type listed struct {
 	instance *metric.Instance
 }
 
-// reuse remembers the last process with each PID and its name: PCP's name for a later process
-// with the same PID and name gets a counter. It forgets processes after some ten thousand
-// others.
+// reuse remembers, for each PID, the key and the name of its last process. A later process with
+// the same PID and name gets a counter in its PCP name. It forgets a PID once between usesKept
+// and twice as many others have been seen since.
 type reuse struct {
 	now, before map[uint32]use
 }

@@ -187,12 +187,12 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// The table of names in docs is that of the program.
+// docs/PROMETHEUS.md lists the names that the program gives.
 func TestDocumentedNames(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Names at /metrics\n\nWhat `replay serve` calls metrics for Prometheus, at `/metrics` and for remote read. A test writes this page.\n\n")
-	b.WriteString("Every metric of `replay metrics` has a name of its own: `tachograph_`, its own name with underscores, the base unit, and `_total` where it is\na counter. Texts are `_info`, with the text as the label `value`.\n\n")
-	b.WriteString("Beside these stand the names of node_exporter:\n\n| name | type | macOS | Linux |\n|---|---|---|---|\n")
+	b.WriteString("# Names at /metrics\n\nThese are the names that `replay serve` gives to metrics for Prometheus, at `/metrics` and in remote read. A test writes this page.\n\n")
+	b.WriteString("Every metric that `replay metrics` lists has one name: `tachograph_`, the metric's name with underscores for points, the base unit, and `_total` if it\nis a counter. A text is a metric that ends in `_info` and has the text as its label `value`.\n\n")
+	b.WriteString("In addition, these metrics have the names of node_exporter:\n\n| name | type | macOS | Linux |\n|---|---|---|---|\n")
 	cell := func(list []Family, name string) (text string, typ Type) {
 		for _, f := range list {
 			if f.Name != name {

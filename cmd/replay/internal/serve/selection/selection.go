@@ -109,9 +109,9 @@ type Chosen struct {
 	Errors []*tachographv1.ItemError
 }
 
-// Choose returns what a selection selects; an empty one selects everything that is present. With
-// absent, it selects all that matches, whether the host has it or not; otherwise, of absent
-// metrics, only those that are named or whose category is.
+// Choose returns what a selection selects; an empty one selects everything that is present.
+// Without absent, it leaves out metrics that the host lacks, unless the selection names them or
+// their category.
 func (c *Catalogue) Choose(sel *tachographv1.Selection, absent bool) (*Chosen, error) {
 	if err := check(sel); err != nil {
 		return nil, err
