@@ -136,7 +136,7 @@ func (f *following) open() error {
 	if len(hosts) > 1 {
 		return fmt.Errorf("--host %s: %d hosts match; follow one of them", strings.Join(a.Hosts, ", "), len(hosts))
 	}
-	opt := follow.Options{Base: true, Complete: catalog.Complete}
+	opt := follow.Options{Standing: true, Complete: catalog.Complete}
 	if len(hosts) == 1 {
 		opt.Host = hosts[0]
 	}
@@ -165,7 +165,7 @@ func (f *following) await(ctx context.Context, args []string) error {
 		}
 	}
 	a.complain(fmt.Sprintf("replay: there is no archive in %s yet: waiting for one", strings.Join(paths, ", ")))
-	if f.src, err = a.follows(follow.Options{Base: true, Complete: catalog.Complete, Wait: true}, paths...); err != nil {
+	if f.src, err = a.follows(follow.Options{Standing: true, Complete: catalog.Complete, Wait: true}, paths...); err != nil {
 		return err
 	}
 	for f.first == nil {

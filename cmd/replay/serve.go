@@ -144,7 +144,7 @@ func (s *serving) serve(ctx context.Context, args []string) error {
 	s.served, s.log = paths, slog.New(slog.NewTextHandler(a.stderr, nil))
 	s.opt.Log, s.opt.Access.Paths = s.log, paths
 	s.hub = live.NewHub(live.Options{Open: func(from follow.Position) (live.Follower, error) {
-		return follow.Open(follow.Options{From: from, Base: true, Complete: catalog.Complete, Wait: true}, paths...)
+		return follow.Open(follow.Options{From: from, Standing: true, Complete: catalog.Complete, Wait: true}, paths...)
 	}, Distrusted: func() (query.Distrusted, error) { return lastingDistrusts(paths...) }})
 	s.keeper = catalogue.NewKeeper(func() (catalogue.Recording, error) { return openArchives(paths...) }, a.Now)
 	clean := func() {}
@@ -284,7 +284,7 @@ func (s *serving) serveLive() {
 		Hub:       s.hub,
 		Catalogue: s.keeper.Catalogue,
 		Follow: func(from follow.Position, classes []metric.Class) (live.Follower, error) {
-			return follow.Open(follow.Options{From: from, Base: true, Classes: classes, Complete: catalog.Complete}, s.served...)
+			return follow.Open(follow.Options{From: from, Standing: true, Classes: classes, Complete: catalog.Complete}, s.served...)
 		},
 		Oldest: func() (follow.Position, error) { return live.OldestPosition(s.served...) },
 		Log:    s.log,

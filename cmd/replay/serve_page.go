@@ -30,7 +30,7 @@ func (s *serving) servePage() {
 		Shell: shell, Policy: policy, Stopping: s.server.Stopping(), Limits: limits,
 		Window: s.pageWindow, More: s.pageMore,
 		Follow: func() (live.Follower, error) {
-			return follow.Open(follow.Options{Base: true, Complete: catalog.Complete, Wait: true}, s.served...)
+			return follow.Open(follow.Options{Standing: true, Complete: catalog.Complete, Wait: true}, s.served...)
 		},
 	})
 	s.server.Home(pages.Shell())

@@ -64,12 +64,28 @@ type Block struct {
 
 // Clone returns a copy of b that stays when b is filled again. Instances are shared.
 func (b *Block) Clone() *Block {
-	c := &Block{Group: b.Group, At: b.At, Rows: slices.Clone(b.Rows), Cols: slices.Clone(b.Cols)}
-	for i := range c.Cols {
-		col := &c.Cols[i]
-		col.Bits, col.Words, col.Miss = slices.Clone(col.Bits), slices.Clone(col.Words), slices.Clone(col.Miss)
-	}
+	c := new(Block)
+	c.Copy(b)
 	return c
+}
+
+// Copy makes b a copy of from, in the memory that b has. Instances are shared.
+func (b *Block) Copy(from *Block) {
+	b.Group, b.At, b.Rows = from.Group, from.At, append(b.Rows[:0], from.Rows...)
+	b.Cols = slices.Grow(b.Cols[:0], len(from.Cols))[:len(from.Cols)]
+	for i := range b.Cols {
+		b.Cols[i].Copy(&from.Cols[i])
+	}
+}
+
+// Copy makes c a copy of from, in the memory that c has.
+func (c *Column) Copy(from *Column) {
+	c.Bits, c.Words = append(c.Bits[:0], from.Bits...), append(c.Words[:0], from.Words...)
+	if from.Miss == nil {
+		c.Miss = nil
+	} else {
+		c.Miss = append(c.Miss[:0], from.Miss...)
+	}
 }
 
 // Tick is everything of one class that was read at one deadline.

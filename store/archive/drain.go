@@ -235,6 +235,21 @@ func (d *Draining) Ticks(ref *ChunkRef, after int64, want func(name, indom strin
 	})
 }
 
+// Standing returns how things stood in a chunk at a continuous clock: the last tick at or before
+// it, with the last earlier block of each group that it lacks; nil if there is none. want, if
+// set, says which groups are wanted.
+func (d *Draining) Standing(ref *ChunkRef, at int64, want func(name, indom string) bool) (t *metric.Tick, err error) {
+	err = fault.Contain(func() error {
+		ticks, err := d.Ticks(ref, at, want)
+		if err == nil {
+			t, err = ticks.Last()
+		}
+		return err
+	})
+	ref.Opened = nil
+	return t, err
+}
+
 // peek returns the next event that was not taken, nil if there is none.
 func (d *Drain) peek(s *eventDrain) (*metric.Event, error) {
 	for {

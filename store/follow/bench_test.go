@@ -122,11 +122,11 @@ func BenchmarkOpen(b *testing.B) {
 			dir := b.TempDir()
 			w := load(b, dir, minutes, every)
 			b.Logf("%d generations of the journal", len(journals(b, dir)))
-			for _, base := range []bool{false, true} {
-				b.Run(fmt.Sprintf("processes=%ds/%dmin/base=%v", every, minutes, base), func(b *testing.B) {
+			for _, standing := range []bool{false, true} {
+				b.Run(fmt.Sprintf("processes=%ds/%dmin/standing=%v", every, minutes, standing), func(b *testing.B) {
 					before, _, _ := spent()
 					for b.Loop() {
-						f, err := follow.Open(follow.Options{Base: base}, dir)
+						f, err := follow.Open(follow.Options{Standing: standing}, dir)
 						if err != nil {
 							b.Fatal(err)
 						}

@@ -21,9 +21,9 @@ type Options struct {
 	Host string
 	// From is the position to go on from; the zero Position is the present end.
 	From Position
-	// Base asks to begin with the standing values at From: of each class the last tick at or
+	// Standing asks to begin with the standing values at From: of each class the last tick at or
 	// before it, with the last earlier block of each group that this tick lacks.
-	Base bool
+	Standing bool
 	// Classes are the classes whose ticks are wanted; nil: all.
 	Classes []metric.Class
 	// Complete, if set, gets a copy of each description that is used, and may add to it what
@@ -127,18 +127,18 @@ func (f *Follower) start(b *book, from Position, end bool) error {
 		return err
 	}
 	f.vol, f.pos = v, from
-	var base standing
+	var all standing
 	if end {
-		v.toEnd(&base)
-	} else if f.opt.Base {
-		v.standAt(from, &base)
+		v.toEnd(&all)
+	} else if f.opt.Standing {
+		v.standAt(from, &all)
 	}
-	if f.opt.Base {
-		f.queue = append(f.queue, v.base(&base)...)
-		if prev := f.shelf.prior(b); prev != nil && base.lacks(&f.want, v.info) {
+	if f.opt.Standing {
+		f.queue = append(f.queue, v.standing(&all)...)
+		if prev := f.shelf.prior(b); prev != nil && all.lacks(&f.want, v.info) {
 			v.close()
 			f.vol = nil
-			items, err := f.earlier(prev, &base)
+			items, err := f.earlier(prev, &all)
 			if err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ func (f *Follower) start(b *book, from Position, end bool) error {
 	return nil
 }
 
-// Position returns the position after the last Item. While the base is delivered, it is the
+// Position returns the position after the last Item. While the standing values are delivered, it is the
 // position from which the Follower goes on.
 func (f *Follower) Position() Position { return f.pos }
 

@@ -241,9 +241,9 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestBase opens followers at the present end and at positions, and compares how things
+// TestStanding opens followers at the present end and at positions, and compares how things
 // stood there with the last tick of each class.
-func TestBase(t *testing.T) {
+func TestStanding(t *testing.T) {
 	r := newRecorder(t, 5, 300)
 	type place struct {
 		pos  follow.Position
@@ -283,13 +283,13 @@ func TestBase(t *testing.T) {
 		if it := r.list[r.next-1]; it.Tick != nil {
 			last[it.Tick.Class] = tickText(it.Tick)
 		}
-		f := open(t, follow.Options{Base: true}, r.dir)
+		f := open(t, follow.Options{Standing: true}, r.dir)
 		check(f, last)
 		places = append(places, place{f.Position(), maps.Clone(last)})
 		f.Close()
 		if r.next%7 == 0 {
 			p := places[max(0, len(places)-1-r.next%20)]
-			f := open(t, follow.Options{Base: true, From: p.pos}, r.dir)
+			f := open(t, follow.Options{Standing: true, From: p.pos}, r.dir)
 			check(f, p.last)
 			f.Close()
 		}
@@ -298,7 +298,7 @@ func TestBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 0; i < len(places); i += 11 {
-		f := open(t, follow.Options{Base: true, From: places[i].pos}, r.dir)
+		f := open(t, follow.Options{Standing: true, From: places[i].pos}, r.dir)
 		check(f, places[i].last)
 		f.Close()
 	}

@@ -271,10 +271,10 @@ func TestDamaged(t *testing.T) {
 		}
 		names, _ := filepath.Glob(filepath.Join(dir, "*.tacho"))
 		more, _ := filepath.Glob(filepath.Join(dir, "*.live"))
-		opts := []follow.Options{{Base: true}}
+		opts := []follow.Options{{Standing: true}}
 		for _, n := range append(names, more...) {
 			if h, err := layout.ReadHeader(n); err == nil {
-				opts = append(opts, follow.Options{From: follow.Position{Archive: h.ID}, Base: true})
+				opts = append(opts, follow.Options{From: follow.Position{Archive: h.ID}, Standing: true})
 			}
 		}
 		for _, opt := range opts {

@@ -73,7 +73,7 @@ func spent() (cpu time.Duration, waits, peak int64) {
 // followAlone is the program of a process that follows dir.
 func followAlone(dir string) error {
 	began := time.Now()
-	f, err := follow.Open(follow.Options{Base: true}, dir)
+	f, err := follow.Open(follow.Options{Standing: true}, dir)
 	if err != nil {
 		return err
 	}

@@ -169,14 +169,7 @@ func (a *Archive) fill(k *block, tab *table, p *part, b *metric.Block) {
 		k.cols = make([]metric.Column, len(tab.columns))
 	}
 	for i := range tab.columns {
-		from, to := &b.Cols[tab.columns[i].at], &k.cols[i]
-		to.Bits = append(to.Bits[:0], from.Bits...)
-		to.Words = append(to.Words[:0], from.Words...)
-		if from.Miss == nil {
-			to.Miss = nil
-		} else {
-			to.Miss = append(to.Miss[:0], from.Miss...)
-		}
+		k.cols[i].Copy(&b.Cols[tab.columns[i].at])
 	}
 }
 

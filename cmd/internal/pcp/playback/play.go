@@ -152,7 +152,7 @@ func (c *course) follow() error {
 		c.clock.offset = time.Duration(c.pos) // it would run ahead of the present
 	}
 	c.mu.Unlock()
-	f, err := follow.Open(follow.Options{Host: c.opt.Host, Base: true, Complete: catalog.Complete}, c.paths...)
+	f, err := follow.Open(follow.Options{Host: c.opt.Host, Standing: true, Complete: catalog.Complete}, c.paths...)
 	if err != nil {
 		return err
 	}

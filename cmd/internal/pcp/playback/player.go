@@ -49,7 +49,7 @@ type Player struct {
 	once    sync.Once
 
 	mu sync.Mutex
-	stand
+	standing
 	clock clock
 	// horizon is the position of the next item: time waits for it if it is late.
 	horizon time.Duration

@@ -71,8 +71,8 @@ func (e *Engine) remake(ctx context.Context, set *pushstate.Range) (*ready, erro
 	if err != nil || wrong != nil || from.Archive == "" || to.Archive != from.Archive {
 		return nil, fmt.Errorf("%s is damaged: remove it to begin anew", e.opt.State)
 	}
-	_, based := e.opt.Sink.(Based)
-	f, err := e.opt.Open(from, based)
+	_, standing := e.opt.Sink.(Standing)
+	f, err := e.opt.Open(from, standing)
 	if errors.Is(err, follow.ErrGone) {
 		return nil, nil
 	}

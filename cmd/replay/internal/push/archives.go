@@ -18,9 +18,9 @@ import (
 // Archives returns Options.Open and Options.Oldest for the archives in paths. host is the ID of
 // the host to push; empty if there is only one.
 func Archives(opt follow.Options, paths ...string) (open func(follow.Position, bool) (Follower, error), oldest func(int64) (follow.Position, int64, bool, error)) {
-	open = func(from follow.Position, base bool) (Follower, error) {
+	open = func(from follow.Position, standing bool) (Follower, error) {
 		o := opt
-		o.From, o.Base = from, base
+		o.From, o.Standing = from, standing
 		return follow.Open(o, paths...)
 	}
 	oldest = func(after int64) (at follow.Position, from int64, ok bool, err error) {

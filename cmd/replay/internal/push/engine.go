@@ -29,9 +29,9 @@ type Options struct {
 	// Target is the address, without the secrets in it.
 	Target string
 	Sink   Sink
-	// Open follows what is recorded from a position on; with base it begins with the standing
+	// Open follows what is recorded from a position on; with standing it begins with the standing
 	// values at that position.
-	Open func(from follow.Position, base bool) (Follower, error)
+	Open func(from follow.Position, standing bool) (Follower, error)
 	// Oldest returns the position before the first archive that has anything recorded after an
 	// instant, and when that archive begins; ok is false if there is none.
 	Oldest func(after int64) (at follow.Position, from int64, ok bool, err error)
@@ -193,9 +193,9 @@ func (e *Engine) begin() (from follow.Position, end *follow.Position, err error)
 // open follows what is recorded from a position on. If that position is gone or was never known,
 // it begins with the oldest archive after it.
 func (e *Engine) open(from follow.Position, end *follow.Position) (Follower, follow.Position, *follow.Position, error) {
-	_, based := e.opt.Sink.(Based)
+	_, standing := e.opt.Sink.(Standing)
 	if from.Archive != "" {
-		f, err := e.opt.Open(from, based)
+		f, err := e.opt.Open(from, standing)
 		if err == nil || !errors.Is(err, follow.ErrGone) {
 			return f, from, end, err
 		}
@@ -216,7 +216,7 @@ func (e *Engine) open(from follow.Position, end *follow.Position) (Follower, fol
 		e.lose(fmt.Errorf("the archive that was pushed until %s is not there any more, and nothing was recorded since", when(e.state.AckedWall)))
 	}
 	e.state.InFlight = ""
-	f, err := e.opt.Open(at, based)
+	f, err := e.opt.Open(at, standing)
 	return f, at, nil, err
 }
 

@@ -20,15 +20,15 @@ import (
 
 // A receiver takes batches of text, and does with them what a script says.
 type receiver struct {
-	t     *testing.T
-	rng   *rand.Rand
-	kill  func()
-	calm  bool              // everything is taken
-	taken map[string]string // batches by their ID
-	order []string
-	sent  map[string]string // what was made under an ID, taken or not
-	again int
-	based int
+	t        *testing.T
+	rng      *rand.Rand
+	kill     func()
+	calm     bool              // everything is taken
+	taken    map[string]string // batches by their ID
+	order    []string
+	sent     map[string]string // what was made under an ID, taken or not
+	again    int
+	standing int
 	// refuse, where it is set, is asked about each batch; what it refuses is refused.
 	refuse func() bool
 }
@@ -45,7 +45,7 @@ func newReceiver(t *testing.T, rng *rand.Rand) *receiver {
 }
 
 func (r *receiver) Prepare(context.Context) error { return nil }
-func (r *receiver) Base(*archive.Item) error      { r.based++; return nil }
+func (r *receiver) Standing(*archive.Item) error  { r.standing++; return nil }
 func (r *receiver) NewBatch(id BatchID) Batch     { return &textBatch{r: r, id: id} }
 
 func (b *textBatch) Add(it *archive.Item) error {
@@ -150,8 +150,8 @@ func TestEachOnce(t *testing.T) {
 			t.Fatal("it does not come to an end")
 		}
 	}
-	if r.again == 0 || r.based == 0 {
-		t.Fatalf("%d batches came again, and %d bases", r.again, r.based)
+	if r.again == 0 || r.standing == 0 {
+		t.Fatalf("%d batches came again, and %d times standing values", r.again, r.standing)
 	}
 	ticks, events := 0, 0
 	seen := make(map[string]int)

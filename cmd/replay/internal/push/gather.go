@@ -122,10 +122,10 @@ func (g *gatherer) take(ctx context.Context, it *archive.Item, out chan<- *ready
 		default: // there are many already
 		}
 	case it.Standing:
-		if s, ok := g.e.opt.Sink.(Based); ok && it.Tick != nil {
-			base := *it
-			base.Tick = g.freeze.tick(it.Tick)
-			return s.Base(&base)
+		if s, ok := g.e.opt.Sink.(Standing); ok && it.Tick != nil {
+			standing := *it
+			standing.Tick = g.freeze.tick(it.Tick)
+			return s.Standing(&standing)
 		}
 	case it.Present:
 		return g.present(ctx, out)

@@ -33,10 +33,10 @@ type Sink interface {
 	NewBatch(id BatchID) Batch
 }
 
-// A Based sink gets, before the first batch, the standing values at the position where the batch
+// A Standing sink gets, before the first batch, the standing values at the position where the batch
 // begins.
-type Based interface {
-	Base(item *archive.Item) error
+type Standing interface {
+	Standing(item *archive.Item) error
 }
 
 // A Choosy sink takes the values of some instance domains only. The others are left out of ticks

@@ -195,8 +195,8 @@ func (m *Maker) Wants(indom string) bool {
 	return !naming.PerProcess(indom) || indom == "process" && m.scheme.Processes > 0
 }
 
-// Base takes the standing values before the first tick.
-func (m *Maker) Base(info *archive.Info, t *metric.Tick) { m.take(info, t, nil) }
+// Standing takes the standing values before the first tick.
+func (m *Maker) Standing(info *archive.Info, t *metric.Tick) { m.take(info, t, nil) }
 
 // Tick makes samples of a tick. Its rows and groups must be the same pointers as long as their
 // contents are the same.

@@ -144,7 +144,7 @@ func TestBaseIsEnough(t *testing.T) {
 		}
 		part := &told{t: t}
 		m = New(Scheme{Own: OwnNames, About: true})
-		m.Base(info, ticks[from-1])
+		m.Standing(info, ticks[from-1])
 		for _, tick := range ticks[from:] {
 			m.Tick(info, tick, part)
 		}

@@ -372,17 +372,7 @@ func (s *step) put(b *metric.Block) {
 		to = &metric.Block{}
 		s.blocks = append(s.blocks, to)
 	}
-	to.Group, to.At, to.Rows = b.Group, b.At, append(to.Rows[:0], b.Rows...)
-	to.Cols = slices.Grow(to.Cols[:0], len(b.Cols))[:len(b.Cols)]
-	for i := range b.Cols {
-		from, c := &b.Cols[i], &to.Cols[i]
-		c.Bits, c.Words = append(c.Bits[:0], from.Bits...), append(c.Words[:0], from.Words...)
-		if from.Miss == nil {
-			c.Miss = nil
-		} else {
-			c.Miss = append(c.Miss[:0], from.Miss...)
-		}
-	}
+	to.Copy(b)
 }
 
 // flush writes the steps before a time.

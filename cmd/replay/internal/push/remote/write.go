@@ -74,11 +74,11 @@ func (s *Sink) Prepare(ctx context.Context) error {
 // Wants reports whether values of the instances of a domain are pushed.
 func (s *Sink) Wants(indom string) bool { return s.maker.Wants(indom) }
 
-// Base takes the standing values.
-func (s *Sink) Base(it *archive.Item) error {
+// Standing takes the standing values.
+func (s *Sink) Standing(it *archive.Item) error {
 	if it.Tick != nil {
 		s.begin(it.Archive)
-		s.maker.Base(it.Archive, it.Tick)
+		s.maker.Standing(it.Archive, it.Tick)
 	}
 	return nil
 }

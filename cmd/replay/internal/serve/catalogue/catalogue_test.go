@@ -130,7 +130,7 @@ func newMac(t testing.TB) *mac {
 		}
 	}
 	hub := live.NewHub(live.Options{Open: func(from follow.Position) (live.Follower, error) {
-		return follow.Open(follow.Options{From: from, Base: true, Wait: true}, opt.Dir)
+		return follow.Open(follow.Options{From: from, Standing: true, Wait: true}, opt.Dir)
 	}})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

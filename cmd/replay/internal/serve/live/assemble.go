@@ -70,7 +70,7 @@ func (a *assembler) take(it *archive.Item, pos follow.Position) *step {
 	}
 	a.state.Position = pos
 	if !it.Standing && !a.based {
-		a.base()
+		a.standing()
 	}
 	if t := it.Tick; t != nil {
 		s.tick, s.class = true, t.Class
@@ -132,8 +132,8 @@ func (a *assembler) turn(info *archive.Info) {
 	}
 }
 
-// base computes what can be computed from the standing values.
-func (a *assembler) base() {
+// standing computes what can be computed from the standing values.
+func (a *assembler) standing() {
 	a.based = true
 	for c := range metric.NumClasses {
 		if at, _, _, ok := a.recentTick(c); ok {

@@ -22,7 +22,7 @@ type Follower interface {
 // Options say what a Hub follows.
 type Options struct {
 	// Open opens a follower at from. If from is zero, it opens one at the present end, which
-	// first delivers the standing values (follow.Options.Base).
+	// first delivers the standing values (follow.Options.Standing).
 	Open func(from follow.Position) (Follower, error)
 	// Distrusted returns what was distrusted at the end of the recording; nil: nothing was. It
 	// is called once a follower is open, which delivers what changes from then on.

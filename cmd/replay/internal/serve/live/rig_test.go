@@ -87,7 +87,7 @@ func (r *rig) close() {
 // serve begins to serve; what was served before must have been stopped.
 func (r *rig) serve() {
 	r.hub = NewHub(Options{Linger: 50 * time.Millisecond, Open: func(from follow.Position) (Follower, error) {
-		return follow.Open(follow.Options{From: from, Base: true, Wait: true}, r.dir)
+		return follow.Open(follow.Options{From: from, Standing: true, Wait: true}, r.dir)
 	}})
 	r.pub = &Publisher{
 		Hub: r.hub,
@@ -102,7 +102,7 @@ func (r *rig) serve() {
 			return selection.New(&info, rd.Metrics()), nil
 		},
 		Follow: func(from follow.Position, classes []metric.Class) (Follower, error) {
-			return follow.Open(follow.Options{From: from, Base: true, Classes: classes}, r.dir)
+			return follow.Open(follow.Options{From: from, Standing: true, Classes: classes}, r.dir)
 		},
 		Oldest: func() (follow.Position, error) { return OldestPosition(r.dir) },
 	}

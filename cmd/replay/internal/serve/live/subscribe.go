@@ -29,7 +29,7 @@ type Publisher struct {
 	Hub *Hub
 	// Catalogue returns what can be selected now.
 	Catalogue func() (*selection.Catalogue, error)
-	// Follow opens a follower of the hub's host, at a position and with a base, for a client
+	// Follow opens a follower of the hub's host, at a position and with standing values, for a client
 	// that has been away.
 	Follow func(from follow.Position, classes []metric.Class) (Follower, error)
 	// Oldest returns the oldest position, for the error to a client whose own is gone; nil: the
@@ -429,7 +429,7 @@ func (s *stream) catchUp(ctx context.Context, from follow.Position) error {
 			if err := s.hostIsSame(&it); err != nil {
 				return err
 			}
-			a.base()
+			a.standing()
 			state := a.state
 			if s.enc.told != nil {
 				s.adopt(&state) // the client has this state

@@ -27,7 +27,7 @@ func (opt *ReadOptions) stand(files []*archive.File, info *archive.Info, same *a
 		if opt.Classes != nil && !slices.Contains(opt.Classes, c) || !opt.Standing(info, c) {
 			continue
 		}
-		b := before{opt: opt, info: info, same: same, class: c, from: from, found: make(map[string]bool)}
+		b := standing{opt: opt, info: info, same: same, class: c, from: from, found: make(map[string]bool)}
 		for _, f := range slices.Backward(files) {
 			b.file(f)
 		}
@@ -57,9 +57,9 @@ func (opt *ReadOptions) stand(files []*archive.File, info *archive.Info, same *a
 // joins is the longest time between two files of which the later continues the earlier.
 const joins = int64(60e9)
 
-// before looks for the last block of every metric of a class that was read before an instant,
+// A standing looks for the last block of every metric of a class that was read before an instant,
 // the latest first.
-type before struct {
+type standing struct {
 	opt    *ReadOptions
 	info   *archive.Info
 	same   *archive.Sameness
@@ -70,7 +70,7 @@ type before struct {
 }
 
 // file looks in one file. Most chunks have the same metrics, and are not opened.
-func (b *before) file(f *archive.File) {
+func (b *standing) file(f *archive.File) {
 	known := make(map[uint32]bool) // schemas whose metrics are all found
 	for _, ref := range slices.Backward(f.Chunks) {
 		in := &ref.Info
@@ -91,7 +91,7 @@ func (b *before) file(f *archive.File) {
 }
 
 // chunk looks in one chunk; whole means that all of it lies before the instant.
-func (b *before) chunk(f *archive.File, ref *archive.ChunkRef) (whole bool, err error) {
+func (b *standing) chunk(f *archive.File, ref *archive.ChunkRef) (whole bool, err error) {
 	c, err := ref.Open()
 	if err != nil {
 		if wrong := (*archive.ChunkError)(nil); errors.As(err, &wrong) {
@@ -114,11 +114,7 @@ func (b *before) chunk(f *archive.File, ref *archive.ChunkRef) (whole bool, err 
 	if ref.Info.To < b.from { // reading the window reports the others
 		d.Lost = func(err error) { b.opt.note(Lost(&f.Info, err)) }
 	}
-	ticks, err := d.Ticks(ref, stamps[n-1].Cont, nil)
-	if err != nil {
-		return false, err
-	}
-	t, err := ticks.Last()
+	t, err := d.Standing(ref, stamps[n-1].Cont, nil)
 	if err != nil || t == nil {
 		return false, err
 	}
@@ -132,7 +128,7 @@ func (b *before) chunk(f *archive.File, ref *archive.ChunkRef) (whole bool, err 
 }
 
 // take keeps the metrics of a block that no later block has.
-func (b *before) take(block *metric.Block) {
+func (b *standing) take(block *metric.Block) {
 	mine := metric.Block{Group: block.Group, At: block.At, Rows: block.Rows}
 	var news []*metric.Desc
 	for i, d := range block.Group.Metrics {

@@ -14,8 +14,8 @@ import (
 	"tachograph/store/recent"
 )
 
-// A stand is the present state: the last reading of each group.
-type stand struct {
+// A standing is the present state: the last reading of each group.
+type standing struct {
 	places map[placeID]*place
 	named  map[string]cell // the cell with the values of a metric
 	recent *recent.Archive // inputs of computed metrics
@@ -57,7 +57,7 @@ const mostPlaces = 2000
 
 // forget clears the state: after another boot no earlier value holds.
 func (p *Player) forget() {
-	s := &p.stand
+	s := &p.standing
 	s.places, s.named, s.exprs = make(map[placeID]*place), make(map[string]cell), make(map[*metric.Desc]*query.Expr)
 	clear(s.last[:])
 	operands := p.operands()
@@ -173,7 +173,7 @@ const (
 )
 
 // holds reports whether what a class read at a position still holds at another one.
-func (s *stand) holds(class metric.Class, due, now time.Duration) bool {
+func (s *standing) holds(class metric.Class, due, now time.Duration) bool {
 	every := s.info.Intervals[class]
 	if every == 0 || every == metric.Once {
 		return true
@@ -185,7 +185,7 @@ func (s *stand) holds(class metric.Class, due, now time.Duration) bool {
 }
 
 // there reports whether the machine was on and recorded at a position.
-func (s *stand) there(now time.Duration) bool {
+func (s *standing) there(now time.Duration) bool {
 	if s.info == nil || s.away {
 		return false
 	}

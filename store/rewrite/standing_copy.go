@@ -229,11 +229,7 @@ func (j *job) older(n int, found map[string]bool) (ticks []*metric.Tick, err err
 			if len(wanted) == 0 {
 				return nil
 			}
-			last, err := j.draining(p.file).Ticks(p.ref, p.ref.Info.Last.Cont, func(name, indom string) bool { return wanted[[2]string{name, indom}] })
-			if err != nil {
-				return err
-			}
-			t, err := last.Last()
+			t, err := j.draining(p.file).Standing(p.ref, p.ref.Info.Last.Cont, func(name, indom string) bool { return wanted[[2]string{name, indom}] })
 			if err == nil && t != nil && len(t.Blocks) > 0 {
 				ticks = append(ticks, onceEach(t))
 			}

@@ -34,7 +34,7 @@ func TestBaseOfAnArchiveThatHasJustBegun(t *testing.T) {
 	}
 	stands := func(from follow.Position) (classes map[metric.Class]bool, at follow.Position) {
 		t.Helper()
-		f, err := follow.Open(follow.Options{From: from, Base: true}, opt.Dir)
+		f, err := follow.Open(follow.Options{From: from, Standing: true}, opt.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
