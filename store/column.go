@@ -51,6 +51,14 @@ type filter struct {
 	named bool // their names have been read
 }
 
+// row returns the n-th row that the filter accepts.
+func (f *filter) row(n int) int {
+	if f.rows == nil {
+		return n
+	}
+	return f.rows[n]
+}
+
 // some returns a filter that accepts rows.
 func some(rows []int) *filter { return &filter{rows: rows, count: len(rows)} }
 

@@ -80,12 +80,3 @@ func (c *collector) end() {
 
 // ignore is the callback for decoding instances ahead, before they are needed.
 func ignore(*chunk.Instance) {}
-
-func contains(keys []string, key string) bool {
-	for _, k := range keys {
-		if k == key {
-			return true
-		}
-	}
-	return false
-}

@@ -24,71 +24,19 @@ func (r *Reader) CohortLives(c *Cohort, indom string, from, to int64) iter.Seq[*
 
 func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Life] {
 	return func(yield func(*Life) bool) {
-		r.alone()
-		byInstance := make(map[*metric.Instance]*Life)
-		var order []*Life
-		names := make(givenNames)
-		var without schemas // schemas that do not have the domain
-		for n, a := range r.archives {
-			sel := limited(a, &sel)
-			var refs []*archive.ChunkRef
-			for _, ref := range a.Chunks {
-				if ref.Info.From <= sel.End() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
-					refs = append(refs, ref)
-				}
+		all := lifetimes{r: r, keys: keys, of: make(map[*metric.Instance]*Life), given: make(givenNames)}
+		r.inDomain(&sel, indom, all.warm, func(d *domainGroup) bool {
+			if err := all.note(d); err != nil {
+				d.of.Lose(err)
 			}
-			r.ahead(len(refs), func(i int) {
-				if !without.has(refs[i].Info.Schema) {
-					warmLives(refs[i], sel, indom, keys)
-				}
-			}, func(i int, done func()) bool {
-				handed := false // nothing is handed out before all have been read
-				ref := refs[i]
-				a.Contain(&handed, func() bool {
-					if done != nil {
-						done()
-					}
-					if without.has(ref.Info.Schema) {
-						return true
-					}
-					c, err := ref.Open()
-					if err != nil {
-						a.Lose(err)
-						return true
-					}
-					found := false
-					for i, g := range c.Groups {
-						if g.Indom != indom {
-							continue
-						}
-						found = true
-						if order, err = r.livesIn(c, i, sel, keys, byInstance, order, names, n); err != nil {
-							a.Lose(err)
-						}
-					}
-					if !found {
-						without.add(ref.Info.Schema)
-					}
-					return true
-				})
-				return !r.over()
-			})
-			if r.over() {
-				return
-			}
-			r.release(a)
-		}
-		slices.SortStableFunc(order, func(x, y *Life) int {
-			switch {
-			case x.From < y.From:
-				return -1
-			case x.From > y.From:
-				return 1
-			}
-			return 0
+			return true
 		})
-		for _, l := range order {
-			l.Names = names.of(l)
+		if r.over() {
+			return
+		}
+		slices.SortStableFunc(all.order, func(x, y *Life) int { return cmp.Compare(x.From, y.From) })
+		for _, l := range all.order {
+			l.Names = all.given.of(l)
 			if !yield(l) || r.over() {
 				return
 			}
@@ -96,55 +44,56 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 	}
 }
 
-// warmLives opens a chunk and decodes what livesIn reads. It leaves errors to livesIn.
-func warmLives(ref *archive.ChunkRef, sel *Selection, indom string, keys []string) {
-	c, err := ref.Open()
-	if err != nil {
+// lifetimes are the lives of the instances of a domain, while they are being collected.
+type lifetimes struct {
+	r     *Reader
+	keys  []string
+	of    map[*metric.Instance]*Life
+	order []*Life
+	given givenNames
+}
+
+// warm decodes what note reads.
+func (l *lifetimes) warm(d *domainGroup) {
+	if rows, err := rowsOf(d.group(), l.keys); err != nil || len(l.keys) > 0 && len(rows) == 0 {
 		return
 	}
-	for i, g := range c.Groups {
-		if g.Indom != indom {
-			continue
-		}
-		if rows, err := rowsOf(g, keys); err != nil || len(keys) > 0 && len(rows) == 0 {
-			continue
-		}
-		if v, err := c.View(i); err == nil && len(keys) == 0 && sel.Cohort == nil && v.Spans(sel.From, sel.End()) != nil {
-			_, _ = v.Instances()
-		}
+	if v, err := d.chunk.View(d.number); err == nil && len(l.keys) == 0 && d.sel.Cohort == nil && v.Spans(d.sel.From, d.sel.End()) != nil {
+		_, _ = v.Instances()
 	}
 }
 
-// livesIn notes the instances of group i of c.
-func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []string, byInstance map[*metric.Instance]*Life, order []*Life, given givenNames, archive int) ([]*Life, error) {
-	rows, err := rowsOf(c.Groups[i], keys)
+// note notes the instances of a group.
+func (l *lifetimes) note(d *domainGroup) error {
+	c, sel, keys := d.chunk, d.sel, l.keys
+	rows, err := rowsOf(d.group(), keys)
 	if err != nil {
-		return order, c.Ref.Wrong(err)
+		return c.Ref.Wrong(err)
 	}
 	if len(keys) > 0 && len(rows) == 0 {
-		return order, nil
+		return nil
 	}
-	v, err := c.View(i)
+	v, err := c.View(d.number)
 	if err != nil {
-		return order, err
+		return err
 	}
-	spans := r.spans(v, sel)
+	spans := l.r.spans(v, sel)
 	if spans == nil {
-		return order, nil
+		return nil
 	}
 	there, err := presenceIn(c.Ref.Archive, v)
 	if err != nil {
-		return order, c.Ref.Wrong(err)
+		return c.Ref.Wrong(err)
 	}
 	switch {
 	case sel.Cohort != nil:
 		rows = sel.Cohort.rows(v)
 		if err := v.Named(rows); err != nil {
-			return order, c.Ref.Wrong(err)
+			return c.Ref.Wrong(err)
 		}
 	case len(keys) == 0:
 		if _, err := v.Instances(); err != nil {
-			return order, c.Ref.Wrong(err)
+			return c.Ref.Wrong(err)
 		}
 		rows = make([]int, v.Size)
 		for row := range rows {
@@ -154,7 +103,7 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []str
 	for _, row := range rows {
 		inst, err := v.Instance(row)
 		if err != nil {
-			return order, c.Ref.Wrong(err)
+			return c.Ref.Wrong(err)
 		}
 		first, last := -1, -1
 		for _, run := range inst.Runs {
@@ -178,18 +127,18 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []str
 			_, until := there.seen(row, uint32(last))
 			from, to = from-since, to-until
 		}
-		in := r.instance(v, row)
-		l := byInstance[in]
-		if l == nil {
-			l = &Life{Indom: v.Indom, Instance: in, From: from, To: to}
-			byInstance[in] = l
-			order = append(order, l)
+		in := l.r.instance(v, row)
+		life := l.of[in]
+		if life == nil {
+			life = &Life{Indom: v.Indom, Instance: in, From: from, To: to}
+			l.of[in] = life
+			l.order = append(l.order, life)
 		}
-		l.Archive = &c.Ref.Archive.Info
-		l.From, l.To = min(l.From, from), max(l.To, to)
-		given.note(l, archive, v, inst.Names)
+		life.Archive = &c.Ref.Archive.Info
+		life.From, life.To = min(life.From, from), max(life.To, to)
+		l.given.note(life, d.archive, v, inst.Names)
 	}
-	return order, nil
+	return nil
 }
 
 // rowsOf returns the rows of a group that have one of the keys, in rising order.

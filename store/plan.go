@@ -1,9 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
@@ -51,18 +51,23 @@ func wanted(a *source.Source, sel *Selection) []bool {
 	return w
 }
 
+// chunksIn returns the chunks of a that have something in the window of sel.
+func chunksIn(a *source.Source, sel *Selection) (refs []*archive.ChunkRef) {
+	for _, ref := range a.Chunks {
+		if ref.Info.From <= sel.End() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
 // within finds the columns of a that hold values in the window of sel.
 func (s *scope) within(a *source.Source, sel *Selection) *plan {
 	p := s.newPlan(a, sel)
 	if !slices.Contains(p.wanted, true) {
 		return p
 	}
-	var refs []*archive.ChunkRef
-	for _, ref := range a.Chunks {
-		if ref.Info.From <= sel.End() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
-			refs = append(refs, ref)
-		}
-	}
+	refs := chunksIn(a, sel)
 	s.ahead(len(refs), func(i int) { p.warm(refs[i]) }, func(i int, done func()) bool {
 		if done != nil {
 			done()
@@ -175,11 +180,9 @@ func (p *plan) passes(g *chunk.Group, lose func(error)) bool {
 func (p *plan) finish() {
 	for name, cols := range p.columns {
 		p.names = append(p.names, name)
-		sort.SliceStable(cols, func(i, j int) bool {
-			return cols[i].v.Ref.Info.First.Cont < cols[j].v.Ref.Info.First.Cont
-		})
+		slices.SortStableFunc(cols, func(x, y column) int { return cmp.Compare(x.v.Ref.Info.First.Cont, y.v.Ref.Info.First.Cont) })
 	}
-	sort.Strings(p.names)
+	slices.Sort(p.names)
 }
 
 // before makes a plan with only the last block before the window, for each metric and class

@@ -7,6 +7,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
+	"tachograph/store/source"
 )
 
 // Selection says which values to read. The zero value selects everything.
@@ -63,6 +64,29 @@ func (sel *Selection) Wants(metric string) bool {
 // domain.
 func (sel *Selection) Accepts(indom string, in *metric.Instance) bool {
 	return in == nil || (sel.Keys == nil || slices.Contains(sel.Keys, in.Key)) && (sel.Instance == nil || sel.Instance(indom, in))
+}
+
+// Limits narrow what an Archive shows. The zero Limits narrow nothing.
+type Limits struct {
+	// Archives are the archives to show; nil: all.
+	Archives []*ArchiveInfo
+	// Near makes a search for the last value before a window short: it covers two and a half
+	// intervals before the window or, where a metric is read rarely, the whole archive.
+	// Without it the search goes back to the beginning of the boot.
+	Near bool
+	// UpTo hides what was recorded after a mark; nil: nothing.
+	UpTo *Mark
+}
+
+// A Mark is a place in a recording.
+type Mark struct {
+	// Archive is the ID of the archive. Later archives of its host are after the mark.
+	Archive string
+	// Read is, for each class, the continuous clock of its last reading before the mark.
+	Read [metric.NumClasses]int64
+	// Churn and Events are how many events of processes, and how many others, the archive
+	// has before the mark.
+	Churn, Events uint64
 }
 
 // Sought describes the names being looked for.
@@ -137,6 +161,33 @@ type Spread struct {
 	Values []Repeated
 	Sketch chunk.Sketch
 	Place  Place
+}
+
+// A Place is the location of a series in a chunk.
+type Place struct {
+	a               *source.Source
+	ref             *archive.ChunkRef
+	group, col, row int
+}
+
+func (p *Place) sameColumn(q *Place) bool {
+	return p.ref == q.ref && p.group == q.group && p.col == q.col
+}
+
+// column decodes the series of a place's column in the given rows.
+func (p *Place) column(rows []int, fn func(row int, in *chunk.Instance, s *chunk.Series)) error {
+	c, err := p.ref.Open()
+	if err != nil {
+		return err
+	}
+	g := c.Groups[p.group]
+	return g.Series(p.col, rows, func(row int, s *chunk.Series) error {
+		in, err := g.Instance(row)
+		if err == nil {
+			fn(row, in, s)
+		}
+		return err
+	})
 }
 
 // Repeated is a value and how many times it was read.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,15 +168,7 @@ func (r *Reader) replace(now []*source.Source) {
 
 // sort sorts the archives by time.
 func (r *Reader) sort() {
-	slices.SortStableFunc(r.archives, func(a, b *source.Source) int {
-		switch {
-		case a.Info.Begin() < b.Info.Begin():
-			return -1
-		case a.Info.Begin() > b.Info.Begin():
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(r.archives, func(a, b *source.Source) int { return cmp.Compare(a.Info.Begin(), b.Info.Begin()) })
 	// Each part of a boot begins with its standing values, which the part before already has.
 	began := make(map[[2]string]bool)
 	for _, a := range r.archives {

@@ -32,10 +32,7 @@ func (r *Reader) Readings(sel Selection) iter.Seq2[*metric.Instance, []int64] {
 						continue
 					}
 					for n := range f.count {
-						row := n
-						if f.rows != nil {
-							row = f.rows[n]
-						}
+						row := f.row(n)
 						inst, err := col.v.Instance(row)
 						if err != nil {
 							p.a.Lose(col.v.Ref.Wrong(err))

@@ -83,11 +83,11 @@ func TestImportsGoDown(t *testing.T) {
 var files = strings.Fields(`
 	doc format
 	twin view questions
-	cohorts lives events search values readings totals summarize_chunk summarize select
+	cohorts lives events search values readings totals summarize_chunk summarize select domain
 	reader
 	emit sums spread steps filter plan keys presence column
 	shown scope crew instances
-	part limits read place cohort alias
+	part read cohort alias
 `)
 
 // foreign gives a package for each path, with nothing in it.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -13,15 +14,7 @@ import (
 // inTime returns the chunks of a in the order of the clock that is never set.
 func inTime(a *source.Source) []*archive.ChunkRef {
 	refs := slices.Clone(a.Chunks)
-	slices.SortStableFunc(refs, func(x, y *archive.ChunkRef) int {
-		switch {
-		case x.Info.First.Cont < y.Info.First.Cont:
-			return -1
-		case x.Info.First.Cont > y.Info.First.Cont:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(refs, func(x, y *archive.ChunkRef) int { return cmp.Compare(x.Info.First.Cont, y.Info.First.Cont) })
 	return refs
 }
 

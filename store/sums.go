@@ -40,10 +40,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 	if len(have) > 0 {
 		left = make([]int, 0, f.count)
 		for n := range f.count {
-			row := n
-			if f.rows != nil {
-				row = f.rows[n]
-			}
+			row := f.row(n)
 			if s, ok := have[base+row]; ok {
 				out := summed{Summary: s}
 				there.bound(row, &out)

@@ -3,6 +3,7 @@ package store
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
@@ -150,19 +151,13 @@ func (t *Totals) summarize(sel *Selection, list *[]Summary, yield func() bool) b
 			order = append(order, k)
 		}
 	}
-	slices.SortFunc(order, func(x, y int) int {
-		if t.Descs[x].Name < t.Descs[y].Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(order, func(x, y int) int { return strings.Compare(t.Descs[x].Name, t.Descs[y].Name) })
 	var members []*digest.Member
 	for i := range t.Members {
 		m := &t.Members[i]
-		if sel.Keys != nil && !contains(sel.Keys, m.Key) || sel.Instance != nil && !sel.Instance(t.Indom, &m.Instance) {
-			continue
+		if sel.Accepts(t.Indom, &m.Instance) {
+			members = append(members, m)
 		}
-		members = append(members, m)
 	}
 	for _, k := range order {
 		*list = (*list)[:0]
