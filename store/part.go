@@ -3,6 +3,8 @@ package store
 import (
 	"iter"
 	"slices"
+
+	"tachograph/sample/metric"
 )
 
 // A Part is what a recording holds of one archive: a Reader's are files, others are in memory.
@@ -91,4 +93,17 @@ func prior(sel *Selection, before, p Part, fn func(Plan) bool) bool {
 		own := p.Before(sel, nil)
 		return (before == nil || fn(before.Before(sel, own))) && fn(own)
 	})
+}
+
+// HostsOf returns the hosts of archives that are in the order of time, each as its latest archive
+// describes it.
+func HostsOf(archives []*ArchiveInfo) (hosts []metric.Host) {
+	for _, info := range archives {
+		i := slices.IndexFunc(hosts, func(h metric.Host) bool { return h.ID == info.Host.ID })
+		if i < 0 {
+			i, hosts = len(hosts), append(hosts, metric.Host{})
+		}
+		hosts[i] = info.Host
+	}
+	return hosts
 }

@@ -226,16 +226,7 @@ func (r *Reader) Close() error {
 
 // Hosts returns the recorded hosts, each as its latest archive describes it.
 func (r *Reader) Hosts() []metric.Host {
-	var hosts []metric.Host
-	for _, a := range r.archives {
-		i := slices.IndexFunc(hosts, func(h metric.Host) bool { return h.ID == a.Info.Host.ID })
-		if i < 0 {
-			hosts = append(hosts, a.Info.Host)
-		} else {
-			hosts[i] = a.Info.Host
-		}
-	}
-	return hosts
+	return HostsOf(r.Archives())
 }
 
 // Archives returns the archives in the order of time.
@@ -319,10 +310,9 @@ func (r *Reader) Losses() []Loss {
 func (r *Reader) archivesOf(sel *Selection) []*source.Source {
 	var out []*source.Source
 	for _, a := range r.archives {
-		if sel.Hosts != nil && !slices.Contains(sel.Hosts, a.Info.Host.ID) {
-			continue
+		if a.Info.From <= sel.End() && a.Info.To >= sel.From && (sel.Hosts == nil || slices.Contains(sel.Hosts, a.Info.Host.ID)) {
+			out = append(out, a)
 		}
-		out = append(out, a)
 	}
 	return out
 }

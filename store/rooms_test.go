@@ -85,7 +85,7 @@ var files = strings.Fields(`
 	twin view questions
 	cohorts lives events search values readings totals summarize_chunk summarize select domain
 	reader
-	emit sums spread steps filter plan keys presence column
+	emit sums steps filter plan keys presence column
 	shown scope crew instances
 	part read cohort alias
 `)

@@ -42,9 +42,6 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtot
 		hand := handing(&r.scope, &out, yield)
 		summaries := func() bool { return hand(Subtotal{Summaries: list}) }
 		for _, a := range r.archivesOf(&sel) {
-			if a.Info.From > sel.End() || a.Info.To < sel.From {
-				continue
-			}
 			sel := limited(a, &sel)
 			place := make(map[*archive.ChunkRef]int)
 			for i, ref := range a.Chunks {
@@ -181,9 +178,6 @@ func (r *Reader) LastRead(sel Selection) int64 {
 	r.alone()
 	last := int64(0)
 	for _, a := range r.archivesOf(&sel) {
-		if a.Info.From > sel.End() || a.Info.To < sel.From {
-			continue
-		}
 		out := false
 		a.Contain(&out, func() bool {
 			for _, cols := range r.within(a, limited(a, &sel)).columns {

@@ -22,6 +22,18 @@ type Answers struct{ From }
 
 var _ store.Derived = Answers{}
 
+// Archives returns the descriptions of the parts.
+func (a Answers) Archives() []*store.ArchiveInfo {
+	var infos []*store.ArchiveInfo
+	for _, p := range a.Parts() {
+		infos = append(infos, p.Describe())
+	}
+	return infos
+}
+
+// Hosts returns the hosts that were recorded, each as its latest archive describes it.
+func (a Answers) Hosts() []metric.Host { return store.HostsOf(a.Archives()) }
+
 // Select yields values in the same order as a store.Reader. There are no cohorts.
 func (a Answers) Select(sel store.Selection) iter.Seq[*store.Run] {
 	return store.Select(a.Parts(), sel)

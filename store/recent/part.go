@@ -9,7 +9,8 @@ import (
 	"tachograph/store"
 )
 
-// Parts returns the archives of which something is kept, for one question.
+// Parts returns the archives of which something is kept, in the order of time, for one question.
+// Each begins with the oldest thing that is kept of it.
 func (a *Archive) Parts() []store.Part {
 	g := &gatherer{a: a}
 	parts := make([]store.Part, len(a.parts))

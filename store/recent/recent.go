@@ -457,30 +457,6 @@ func (a *Archive) Since(class metric.Class) int64 {
 	return 0
 }
 
-// Hosts returns the hosts that were recorded, each as its latest archive describes it.
-func (a *Archive) Hosts() []metric.Host {
-	var hosts []metric.Host
-	for _, p := range a.parts {
-		i := slices.IndexFunc(hosts, func(h metric.Host) bool { return h.ID == p.Host.ID })
-		if i < 0 {
-			hosts = append(hosts, p.Host)
-		} else {
-			hosts[i] = p.Host
-		}
-	}
-	return hosts
-}
-
-// Archives returns the archives of which something is kept, in the order of time. Each begins
-// with the oldest thing that is kept of it.
-func (a *Archive) Archives() []*archive.Info {
-	infos := make([]*archive.Info, len(a.parts))
-	for i, p := range a.parts {
-		infos[i] = &p.Info
-	}
-	return infos
-}
-
 // Metrics returns the metrics by name, each with its newest description.
 func (a *Archive) Metrics() []*metric.Desc {
 	var list []*metric.Desc

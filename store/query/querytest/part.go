@@ -158,26 +158,6 @@ func (p shortPlan) Runs(yield func(*store.Run) bool) bool {
 	})
 }
 
-// Hosts lists the machines of the recording.
-func (a *Archive) Hosts() []metric.Host {
-	var out []metric.Host
-	for _, p := range a.parts {
-		if !slices.ContainsFunc(out, func(h metric.Host) bool { return h.ID == p.info.Host.ID }) {
-			out = append(out, p.info.Host)
-		}
-	}
-	return out
-}
-
-// Archives lists the parts in time order.
-func (a *Archive) Archives() []*store.ArchiveInfo {
-	var out []*store.ArchiveInfo
-	for _, p := range a.parts {
-		out = append(out, p.info)
-	}
-	return out
-}
-
 // Metrics lists the catalogue, sorted by name.
 func (a *Archive) Metrics() []*metric.Desc { return a.metrics }
 
