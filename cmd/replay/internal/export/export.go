@@ -98,9 +98,6 @@ func (r *Request) Wanted() []*metric.Desc {
 	return slices.DeleteFunc(list, func(d *metric.Desc) bool { return d.Unsupported != "" || d.Formula != "" })
 }
 
-// Chosen reports whether the request selects only a part of what was recorded.
-func (r *Request) Chosen() bool { return r.Metrics != nil || r.Instance != nil }
-
 // HostsIn returns the hosts of the request.
 func (r *Request) HostsIn() []metric.Host {
 	var list []metric.Host
