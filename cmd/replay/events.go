@@ -68,9 +68,9 @@ comes late. Crash loops are not looked for then.`,
 // runs lists how often processes of each name ended.
 func (a *app) runs(w query.Window) error {
 	list := query.AllRuns(a.Archive, w)
-	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
-	rows, err := a.rows(mattering("runs", out.Column{Name: "name"}, right("runs"), right("failed"), out.Column{Name: "first"}, out.Column{Name: "last"},
-		right("every"), out.Column{Name: "how"})...)
+	right := func(name string, keep int) out.Column { return out.Column{Name: name, Right: true, Keep: keep} }
+	rows, err := a.rows(out.Column{Name: "name", Flex: true}, right("runs", 9), right("failed", 8), out.Column{Name: "first", Keep: 5},
+		out.Column{Name: "last", Keep: 7}, right("every", 6), out.Column{Name: "how"})
 	if err != nil {
 		return err
 	}
@@ -165,10 +165,10 @@ func (a *app) events(w query.Window, patterns []string) error {
 }
 
 func eventColumns() []out.Column {
-	return mattering("events", []out.Column{
-		{Name: "time", Width: timeWidth}, {Name: "kind", Width: len(metric.EventProcessStart)}, {Name: "text"},
+	return []out.Column{
+		{Name: "time", Width: timeWidth}, {Name: "kind", Width: len(metric.EventProcessStart), Keep: out.Always}, {Name: "text"},
 		{Name: "indom", Only: out.InMachine}, {Name: "key", Only: out.InMachine}, {Name: "labels", Only: out.InMachine},
-	}...)
+	}
 }
 
 func eventCells(e *store.Event, text string) []out.Cell {

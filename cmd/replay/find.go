@@ -69,9 +69,8 @@ func (a *app) find(f *seriesFlags, least, text string) (bool, error) {
 		return false, err
 	}
 	units, rate := c.PeakUnits()
-	rows, err := a.rows(mattering("find", out.Column{Name: "from"}, out.Column{Name: "to"},
-		out.Column{Name: "seconds", Right: true}, out.Column{Name: "instance", Flex: true}, out.Column{Name: "samples", Right: true},
-		out.Column{Name: "extreme", Right: true}, out.Column{Name: "open", Only: out.InMachine})...)
+	rows, err := a.rows(out.Column{Name: "from"}, out.Column{Name: "to", Keep: 2}, out.Column{Name: "seconds", Right: true, Keep: out.Always}, out.Instance,
+		out.Column{Name: "samples", Right: true, Keep: 1}, out.Column{Name: "extreme", Right: true}, out.Column{Name: "open", Only: out.InMachine})
 	if err != nil {
 		return false, err
 	}

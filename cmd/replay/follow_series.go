@@ -167,12 +167,9 @@ func (l *liveSeries) start() error {
 	}
 	const widest = 40
 	var err error
-	l.rows, err = l.a.liveRows(mattering("series",
-		out.Column{Name: "time", Width: timeWidth},
-		out.Column{Name: "metric", Flex: true, Width: min(name, widest)},
-		out.Column{Name: "instance", Flex: true, Width: min(instance, widest), Only: only},
-		out.Column{Name: l.column, Right: true, Width: 10},
-	)...)
+	which, whose := out.Metric, out.Instance
+	which.Width, whose.Width, whose.Only = min(name, widest), min(instance, widest), only
+	l.rows, err = l.a.liveRows(out.Column{Name: "time", Width: timeWidth}, which, whose, out.Column{Name: l.column, Right: true, Width: 10})
 	if err == nil && l.request.Step > 0 {
 		l.steps, err = newLiveSteps(l)
 	}

@@ -47,12 +47,12 @@ func (a *app) metrics(patterns []string, all bool) error {
 			return err
 		}
 	}
-	w, err := a.rows(mattering("metrics",
-		out.Column{Name: "metric"}, out.Column{Name: "type"}, out.Column{Name: "semantics"}, out.Column{Name: "units"},
-		out.Column{Name: "indom", Title: "INSTANCES"}, out.Column{Name: "class"}, out.Column{Name: "pmid", Only: out.InMachine},
+	w, err := a.rows(
+		out.Metric, out.Column{Name: "type"}, out.Column{Name: "semantics", Keep: 3}, out.Column{Name: "units", Keep: 4},
+		out.Column{Name: "indom", Title: "INSTANCES", Keep: 2}, out.Column{Name: "class", Keep: 1}, out.Column{Name: "pmid", Only: out.InMachine},
 		out.Column{Name: "unsupported", Only: out.InMachine}, out.Column{Name: "source", Only: out.InMachine},
 		out.Column{Name: "help", Flex: true},
-	)...)
+	)
 	if err != nil {
 		return err
 	}

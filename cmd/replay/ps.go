@@ -232,14 +232,14 @@ func (a *app) processesText(list []*query.Process, depth map[*query.Process]stri
 	if len(commands) > 0 {
 		columns = append(columns, out.Column{Name: "command", Flex: true})
 	}
-	w, err := a.rows(cutting(columns...)...)
+	w, err := a.rows(columns...)
 	if err != nil {
 		return err
 	}
 	for _, p := range list {
 		cells := []out.Cell{hostCell(&p.Archive.Host)}
 		for _, f := range fields {
-			cells = append(cells, out.None(dash(f.Text(p))).If(f.Key == "state" && alarmingState(p.State)))
+			cells = append(cells, answer.Text(f.Text(p)).If(f.Key == "state" && alarmingState(p.State)))
 		}
 		cells = append(cells, out.Str(depth[p]+p.Name))
 		if len(commands) > 0 {

@@ -59,19 +59,19 @@ func (a *app) ranges(cmd *cobra.Command, f *seriesFlags, args []string, ask quer
 	if err != nil {
 		return err
 	}
-	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
+	right := func(name string, keep int) out.Column { return out.Column{Name: name, Right: true, Keep: keep} }
 	columns := []out.Column{
-		{Name: "metric", Flex: true}, {Name: "instance", Flex: true}, {Name: "from"}, {Name: "to"},
-		right("count"), right("first"), right("last"), right("min"), right("mean"), right("max"),
-		right("p50"), right("p95"), right("p99"), right("increase"),
-		{Name: "rate", Right: true, Only: out.InTables},
+		out.Metric, out.Instance, {Name: "from", Keep: 11}, {Name: "to"},
+		right("count", 1), right("first", 2), right("last", 6), right("min", 8), right("mean", 10), right("max", 9),
+		right("p50", 5), right("p95", 7), right("p99", 4), right("increase", 3),
+		{Name: "rate", Right: true, Keep: -1, Only: out.InTables},
 		{Name: "within", Only: out.InJSON},
 	}
 	if f.step == "" {
 		// A table over the whole window need not repeat the window in every row.
 		columns[2].Only, columns[3].Only = out.InMachine, out.InMachine
 	}
-	w, err := a.rows(mattering("ranges", columns...)...)
+	w, err := a.rows(columns...)
 	if err != nil {
 		return err
 	}

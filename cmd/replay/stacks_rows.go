@@ -21,10 +21,13 @@ import (
 // they called, come first.
 func (a *app) hottest(f *stackFlags, list []*stacks.Profile) error {
 	machine := func(name string) out.Column { return out.Column{Name: name, Only: out.InMachine} }
-	table := func(name string) out.Column { return out.Column{Name: name, Only: out.InTables, Right: true} }
-	rows, err := a.rows(mattering("functions", machine("from"), machine("to"), out.Column{Name: "self", Right: true}, table("self %"),
-		out.Column{Name: "total", Right: true}, table("total %"), out.Column{Name: "running", Right: true}, machine("function"), machine("symbol"),
-		machine("image"), machine("image_id"), machine("file"), machine("kernel"), out.Column{Name: "calls", Title: "FUNCTION", Only: out.InTables, Flex: true})...)
+	share := func(name string, keep int) out.Column {
+		return out.Column{Name: name, Only: out.InTables, Right: true, Keep: keep}
+	}
+	rows, err := a.rows(machine("from"), machine("to"), out.Column{Name: "self", Right: true, Keep: out.Always}, share("self %", 9),
+		out.Column{Name: "total", Right: true, Keep: 7}, share("total %", 8), out.Column{Name: "running", Right: true, Keep: 6}, machine("function"), machine("symbol"),
+		machine("image"), machine("image_id"), machine("file"), machine("kernel"),
+		out.Column{Name: "calls", Title: "FUNCTION", Only: out.InTables, Flex: true, Keep: out.Always})
 	if err != nil {
 		return err
 	}

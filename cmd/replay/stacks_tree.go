@@ -18,8 +18,8 @@ func (a *app) stackTrees(f *stackFlags, list []*stacks.Profile) error {
 		}
 		a.stackHead(p, f.state())
 		a.stdout.Println()
-		rows, err := a.rowsOf(mattering("stacks", out.Column{Name: "samples", Right: true}, out.Column{Name: "share", Right: true},
-			out.Column{Name: "self", Right: true}, out.Column{Name: "running", Right: true}, out.Column{Name: "calls", Flex: true})...)
+		rows, err := a.rowsOf(out.Column{Name: "samples", Right: true, Keep: out.Always}, out.Column{Name: "share", Right: true, Keep: 9},
+			out.Column{Name: "self", Right: true, Keep: 8}, out.Column{Name: "running", Right: true, Keep: 7}, out.Column{Name: "calls", Flex: true, Keep: out.Always})
 		if err != nil {
 			return err
 		}

@@ -40,10 +40,10 @@ only, so a directory of many hosts and days takes little time.`,
 }
 
 func (a *app) summary(w query.Window) error {
-	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
-	rows, err := a.rows(mattering("summary", out.Column{Name: "archive_host", Title: "HOST", Only: a.onlyOneHost()}, out.Column{Name: "from"}, out.Column{Name: "to"},
-		right("length"), right("bytes"), right("cpu"), right("memory_max"), right("memory"), right("read"), right("written"), right("received"), right("sent"),
-		right("breaks"), right("damage"), out.Column{Name: "id", Only: out.InMachine}, out.Column{Name: "path", Only: out.InMachine})...)
+	right := func(name string, keep int) out.Column { return out.Column{Name: name, Right: true, Keep: keep} }
+	rows, err := a.rows(out.Column{Name: "archive_host", Title: "HOST", Only: a.onlyOneHost(), Flex: true}, out.Column{Name: "from", Keep: 12}, out.Column{Name: "to", Keep: 1},
+		right("length", 11), right("bytes", 7), right("cpu", 9), right("memory_max", 8), right("memory", 2), right("read", 3), right("written", 4), right("received", 6),
+		right("sent", 5), right("breaks", 10), right("damage", 0), out.Column{Name: "id", Only: out.InMachine}, out.Column{Name: "path", Only: out.InMachine})
 	if err != nil {
 		return err
 	}

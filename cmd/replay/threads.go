@@ -80,25 +80,30 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 
 func (a *app) threadRows(list []*query.Process, of func(*query.Process) string) error {
 	columns := []out.Column{{Name: "time", Only: out.InMachine}, {Name: "sample_window_ms", Only: out.InMachine},
-		{Name: "pid", Right: true}, {Name: "process"}}
-	for _, f := range answer.Threads {
+		{Name: "pid", Right: true}, {Name: "process", Keep: out.Always, Flex: true}}
+	fields := answer.Named(answer.Threads)
+	for _, f := range fields {
 		columns = append(columns, out.Column{Name: f.Name, Only: out.InMachine})
 	}
-	columns = append(columns, out.Column{Name: "platform", Only: out.InMachine},
-		out.Column{Name: "tid", Right: true, Only: out.InTables}, out.Column{Name: "state", Only: out.InTables},
-		out.Column{Name: "cpu", Right: true, Only: out.InTables}, out.Column{Name: "cpu time", Right: true, Only: out.InTables},
-		out.Column{Name: "thread", Only: out.InTables, Flex: true})
-	w, err := a.rows(mattering("threads", columns...)...)
+	columns = append(columns, out.Column{Name: "platform", Only: out.InMachine})
+	for _, key := range answer.OfThread {
+		c := answer.ByKey(answer.Threads, key).Column()
+		c.Only = out.InTables
+		columns = append(columns, c)
+	}
+	w, err := a.rows(columns...)
 	if err != nil {
 		return err
 	}
 	for _, t := range list {
 		cells := []out.Cell{hostCell(&t.Archive.Host), out.At(t.At), answer.Whole(t.Window * 1000), out.Whole(int64(t.PID)), answer.Text(of(t))}
-		for _, f := range answer.Threads {
+		for _, f := range fields {
 			cells = append(cells, f.Cell(t))
 		}
-		cells = append(cells, out.Str(answer.Platform(&t.Archive.Host)), out.Str(t.Instance.Label("tid")), answer.Text(t.State),
-			out.None(answer.Share.Text(t.CPU())), out.None(answer.Seconds.Text(t.CPUTime())), out.Str(t.Name))
+		cells = append(cells, out.Str(answer.Platform(&t.Archive.Host)))
+		for _, text := range answer.Texts(answer.Threads, answer.OfThread, t) {
+			cells = append(cells, answer.Text(text))
+		}
 		if err := w.Row(cells); err != nil {
 			return err
 		}

@@ -150,11 +150,11 @@ func (a *app) topOf(r *query.Ranking, by query.By, group query.Grouping) error {
 		f := answer.ByKey(answer.Places, key)
 		c := f.Column()
 		if key == string(by) {
-			c.Keep = always
+			c.Keep = out.Always
 		}
 		fields, columns = append(fields, f), append(columns, c)
 	}
-	rows, err := a.rows(cutting(columns...)...)
+	rows, err := a.rows(columns...)
 	if err != nil {
 		return err
 	}
@@ -162,20 +162,13 @@ func (a *app) topOf(r *query.Ranking, by query.By, group query.Grouping) error {
 		place := &answer.Place{Consumer: c, Ranking: r, By: by}
 		cells := []out.Cell{hostCell(&c.Archive.Host)}
 		for _, f := range fields {
-			cells = append(cells, out.None(dash(f.Text(place))))
+			cells = append(cells, answer.Text(f.Text(place)))
 		}
 		if err := rows.Row(cells); err != nil {
 			return err
 		}
 	}
 	return rows.Close()
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // topRows begins rows about consumers, for programs.

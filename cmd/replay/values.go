@@ -183,12 +183,7 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 	if err != nil {
 		return err
 	}
-	w, err := a.rows(mattering("series",
-		out.Column{Name: "time"},
-		out.Column{Name: "metric"},
-		out.Column{Name: "instance"},
-		out.Column{Name: column, Right: true},
-	)...)
+	w, err := a.rows(out.Column{Name: "time"}, out.Metric, out.Instance, out.Column{Name: column, Right: true})
 	if err != nil {
 		return err
 	}

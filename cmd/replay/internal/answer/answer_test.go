@@ -14,7 +14,7 @@ import (
 // that of a field.
 func TestFieldsAreDistinct(t *testing.T) {
 	distinct(t, Processes, InTable, OnScreen)
-	distinct(t, Threads)
+	distinct(t, Threads, OfThread)
 	distinct(t, Places, InRanking, InSummary)
 	distinct(t, Lives)
 }

@@ -27,9 +27,10 @@ type Field[T any] struct {
 	Low bool
 	// Keep is how long the field stays in a table that is too wide: those with the smallest
 	// numbers leave first.
-	Keep int
-	Flex bool // its column may be cut
-	Pane Pane
+	Keep  int
+	Flex  bool // its column may be cut
+	Right bool // it is aligned as a number
+	Pane  Pane
 }
 
 // A Pane is a field's column on a full screen.
@@ -61,7 +62,7 @@ func (f *Field[T]) Kind() out.Kind {
 
 // Column is its column in a table for people.
 func (f *Field[T]) Column() out.Column {
-	return out.Column{Name: f.Heading(), Right: f.Numeric(), Keep: f.Keep, Flex: f.Flex}
+	return out.Column{Name: f.Heading(), Right: f.Right || f.Numeric(), Keep: f.Keep, Flex: f.Flex}
 }
 
 // Cell is its value for programs, absent if it is unknown.
@@ -157,7 +158,7 @@ func Named[T any](fields []Field[T]) []Field[T] {
 func Within[T, U any](fields []Field[T], part func(U) T) []Field[U] {
 	list := make([]Field[U], len(fields))
 	for i, f := range fields {
-		list[i] = Field[U]{Name: f.Name, Key: f.Key, Title: f.Title, Unit: f.Unit, Low: f.Low, Keep: f.Keep, Flex: f.Flex, Pane: f.Pane}
+		list[i] = Field[U]{Name: f.Name, Key: f.Key, Title: f.Title, Unit: f.Unit, Low: f.Low, Keep: f.Keep, Flex: f.Flex, Right: f.Right, Pane: f.Pane}
 		if f.Word != nil {
 			list[i].Word = func(u U) string { return f.Word(part(u)) }
 		}

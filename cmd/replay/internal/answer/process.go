@@ -53,14 +53,18 @@ var (
 
 // Threads are the fields of a thread within its process.
 var Threads = []Field[Process]{
-	{Name: "tid", Word: func(p Process) string { return p.Instance.Label("tid") }},
-	{Name: "name", Word: func(p Process) string { return p.Name }},
-	{Name: "state", Word: func(p Process) string { return p.State }},
-	{Name: "cpu_percent", Of: Process.CPU, Unit: Share},
+	{Name: "tid", Key: "tid", Word: func(p Process) string { return p.Instance.Label("tid") }, Right: true, Keep: 6},
+	{Name: "name", Key: "thread", Word: func(p Process) string { return p.Name }, Flex: true},
+	{Name: "state", Key: "state", Word: func(p Process) string { return p.State }, Keep: 7},
+	{Name: "cpu_percent", Key: "cpu", Of: Process.CPU, Unit: Share, Keep: 9},
+	{Key: "cpu time", Of: Process.CPUTime, Unit: Seconds, Keep: 8},
 	{Name: "user_time_us", Of: total(query.UserTime), Unit: Microseconds},
 	{Name: "system_time_us", Of: total(query.SystemTime), Unit: Microseconds},
 	{Name: "priority", Of: level(query.Priority), Unit: Number},
 }
+
+// OfThread are the keys of the columns that people see of a thread, after its process.
+var OfThread = []string{"tid", "state", "cpu", "cpu time", "thread"}
 
 func level(l query.ProcessLevel) func(Process) float64 {
 	return func(p Process) float64 { return p.Levels[l] }
@@ -111,13 +115,14 @@ func Platform(h *metric.Host) string {
 
 // threads is a list of threads as json.
 func threads(list []Process) out.Cell {
+	fields := Named(Threads)
 	b := []byte{'['}
 	for i, t := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(b, '{')
-		for k, f := range Threads {
+		for k, f := range fields {
 			if k > 0 {
 				b = append(b, ',')
 			}

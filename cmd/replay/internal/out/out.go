@@ -45,13 +45,23 @@ type Column struct {
 	Cut  human.Place
 	// Keep is how much the column matters. If the terminal is too narrow, columns with the
 	// lowest Keep go first, of equal ones the rightmost. The first and the last column stay, and
-	// so does one of 100 or more, and a flexible one whose Keep is not set.
+	// so does one of Always or more, and a flexible one whose Keep is not set.
 	Keep int
 	// Only restricts the column to some formats.
 	Only Only
 	// Group puts the field into a json object of that name.
 	Group string
 }
+
+// Always is the Keep of a column without which a row says nothing.
+const Always = 100
+
+// Metric and Instance are the columns that say which series a row is about. The end of a metric's
+// name distinguishes it from others.
+var (
+	Metric   = Column{Name: "metric", Keep: Always, Flex: true, Cut: human.AtStart}
+	Instance = Column{Name: "instance", Keep: Always, Flex: true, Cut: human.InMiddle}
+)
 
 // Only says in which formats a column appears.
 type Only uint8

@@ -180,9 +180,6 @@ func (t *tableWriter) hideEmpty() {
 // their year, and if nothing else helps.
 var flexible = []int{16, 8, 3}
 
-// always is the Keep from which columns are never left out.
-const always = 100
-
 // yearWidth is the width of the year in times.
 const yearWidth = len("2026-")
 
@@ -233,7 +230,7 @@ func (t *tableWriter) leastWanted() int {
 	found := -1
 	for k := 1; k < len(t.keep)-1; k++ {
 		c := &t.columns[t.keep[k]]
-		if t.hidden[k] || c.Flex && c.Keep == 0 || c.Keep >= always {
+		if t.hidden[k] || c.Flex && c.Keep == 0 || c.Keep >= Always {
 			continue
 		}
 		if found < 0 || c.Keep <= t.columns[t.keep[found]].Keep {
