@@ -42,7 +42,8 @@ resource over the interval that ends there.`,
 				return err
 			}
 			a.Used.From, a.Used.To = at-int64(around), at+int64(around)
-			if err := a.at(w, at); err != nil {
+			q := &atAnswer{a, w, at}
+			if err := a.present(q.text, q.rows); err != nil {
 				return err
 			}
 			a.tellDoubtsOf(w, func(d *query.Distrust) bool { return d.Holds(at) })
@@ -70,63 +71,75 @@ var amounts = []struct {
 	{query.ByFaults, "count / sec", func(x float64) string { return answer.Count.Text(x) + " /s" }},
 }
 
-func (a *app) at(w query.Window, at int64) error {
-	rows, err := a.forPrograms(out.Column{Name: "section"}, out.Column{Name: "time"}, out.Column{Name: "name"},
-		out.Column{Name: "pid"}, out.Column{Name: "value"}, out.Column{Name: "units"}, out.Column{Name: "text"})
-	if err != nil {
-		return err
-	}
-	points := a.sparkMost()
-	if rows != nil {
-		points = 1
-	}
-	shown := 0
-	for _, h := range a.Archive.Hosts() {
-		if !w.Wants(h.ID) {
+// atAnswer shows the hosts of a window at a moment.
+type atAnswer struct {
+	a  *app
+	w  query.Window
+	at int64
+}
+
+// each calls fn with each host that has anything to show, its courses in so many points.
+func (q *atAnswer) each(points int, fn func(*query.Moment) error) error {
+	for _, h := range q.a.hostsOf(q.w) {
+		m, err := query.MomentAt(q.a.Archive, h, q.at, around, points)
+		if err != nil {
+			return err
+		}
+		if m == nil {
 			continue
 		}
-		m, err := query.MomentAt(a.Archive, h, at, around, points)
-		switch {
-		case err != nil:
+		if err := fn(m); err != nil {
 			return err
-		case m == nil:
-		case rows != nil:
-			if err := atRows(rows, m); err != nil {
-				return err
-			}
-		default:
-			if shown++; shown > 1 {
-				a.stdout.Println()
-			}
-			a.atPage(m)
 		}
-		if m != nil {
-			if err := a.atStack(rows, &h, at); err != nil {
-				return err
-			}
-		}
-	}
-	if rows != nil {
-		return rows.Close()
 	}
 	return nil
 }
 
-func (p *page) atPage(m *query.Moment) {
-	p.headed(m.Host.Name, "at "+p.Show(m.At), 0)
-	if stance := moment.Sentence(&m.Stance, p.Zone()); stance != "" {
-		p.prose(stance)
-	}
-	if len(m.Gauges) > 0 {
-		p.stdout.Println()
-		p.momentTable(m)
-	}
-	p.atEvents(m)
-	p.atProcesses(m)
+func (q *atAnswer) text() error {
+	shown := 0
+	return q.each(q.a.sparkMost(), func(m *query.Moment) error {
+		if shown++; shown > 1 {
+			q.a.stdout.Println()
+		}
+		q.page(m)
+		q.stackText(&m.Host)
+		return nil
+	})
 }
 
-// momentTable prints gauges with their value at the moment first.
-func (p *page) momentTable(m *query.Moment) {
+func (q *atAnswer) rows() error {
+	rows, err := q.a.rows(out.Column{Name: "section"}, out.Column{Name: "time"}, out.Column{Name: "name"},
+		out.Column{Name: "pid"}, out.Column{Name: "value"}, out.Column{Name: "units"}, out.Column{Name: "text"})
+	if err != nil {
+		return err
+	}
+	err = q.each(1, func(m *query.Moment) error {
+		if err := atRows(rows, m); err != nil {
+			return err
+		}
+		return q.stackRow(rows, &m.Host)
+	})
+	if err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+func (q *atAnswer) page(m *query.Moment) {
+	q.a.headed(m.Host.Name, "at "+q.a.Show(m.At), 0)
+	if stance := moment.Sentence(&m.Stance, q.a.Zone()); stance != "" {
+		q.a.prose(stance)
+	}
+	if len(m.Gauges) > 0 {
+		q.a.stdout.Println()
+		q.gauges(m)
+	}
+	q.events(m)
+	q.processes(m)
+}
+
+// gauges prints gauges with their value at the moment first.
+func (q *atAnswer) gauges(m *query.Moment) {
 	rows := [][]string{{"", "THEN", "MEAN", "MAX", "THE 10 MINUTES BEFORE"}}
 	if m.State != query.Running {
 		rows[0][1], rows[0][4] = "LAST", "THE LAST 10 MINUTES"
@@ -148,11 +161,11 @@ func (p *page) momentTable(m *query.Moment) {
 		rows = append(rows, []string{gaugeTitle(g), then, value(g.Mean), value(g.Max), ""})
 		charts = append(charts, chartOf{g.Points, top})
 	}
-	p.course(rows, charts)
-	p.alignMarked(rows, alarms, "lrrrl", 4, 2)
+	q.a.course(rows, charts)
+	q.a.alignMarked(rows, alarms, "lrrrl", 4, 2)
 }
 
-func (p *page) atEvents(m *query.Moment) {
+func (q *atAnswer) events(m *query.Moment) {
 	const most = 12
 	everyday, shown := 0, 0
 	for _, e := range m.Events {
@@ -161,18 +174,18 @@ func (p *page) atEvents(m *query.Moment) {
 			continue
 		}
 		if shown++; shown == 1 {
-			p.stdout.Printf("\n%s\n", p.bold("events within 10 minutes"))
+			q.a.stdout.Printf("\n%s\n", q.a.bold("events within 10 minutes"))
 		}
 		if shown <= most {
-			p.labelled(fmt.Sprintf("%s  %8s  ", p.In(e.At.Wall).Format("15:04:05"), relative(e.At.Wall-m.At)), string(e.Kind)+": "+e.Text)
+			q.a.labelled(fmt.Sprintf("%s  %8s  ", q.a.In(e.At.Wall).Format("15:04:05"), relative(e.At.Wall-m.At)), string(e.Kind)+": "+e.Text)
 		}
 	}
 	if shown > most {
-		p.stdout.Printf("… and %d more (replay events)\n", shown-most)
+		q.a.stdout.Printf("… and %d more (replay events)\n", shown-most)
 	}
 	if everyday > 0 {
-		p.stdout.Println()
-		p.prose(cli.Count(everyday, "process") + " started or ended within 10 minutes")
+		q.a.stdout.Println()
+		q.a.prose(cli.Count(everyday, "process") + " started or ended within 10 minutes")
 	}
 }
 
@@ -188,7 +201,7 @@ func relative(d int64) string {
 	}
 }
 
-func (p *page) atProcesses(m *query.Moment) {
+func (q *atAnswer) processes(m *query.Moment) {
 	if len(m.Processes) == 0 {
 		return
 	}
@@ -196,7 +209,7 @@ func (p *page) atProcesses(m *query.Moment) {
 	if d := m.At - m.Processes[0].At; d > int64(time.Minute) {
 		title += fmt.Sprintf(", read %s earlier", human.Duration(time.Duration(d)))
 	}
-	p.stdout.Printf("\n%s\n", p.bold(title))
+	q.a.stdout.Printf("\n%s\n", q.a.bold(title))
 	for _, of := range amounts {
 		var words []string
 		for i, one := range m.Top(of.by, 4) {
@@ -207,7 +220,7 @@ func (p *page) atProcesses(m *query.Moment) {
 			words = append(words, text)
 		}
 		if len(words) > 0 {
-			p.labelled(human.Pad(string(of.by), 9, false), strings.Join(words, ", "))
+			q.a.labelled(human.Pad(string(of.by), 9, false), strings.Join(words, ", "))
 		}
 	}
 }

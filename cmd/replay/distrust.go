@@ -135,13 +135,13 @@ func (s *session) distrustText(d *query.Distrust) string {
 }
 
 // distrustLines prints in an overview which metrics are distrusted.
-func (a *app) distrustLines(list []*query.Distrust) {
+func (q *overviewAnswer) distrustLines(list []*query.Distrust) {
 	const most = 4
 	for i, d := range list {
 		if i == most {
-			a.prose("distrust  … and more: replay info shows all")
+			q.a.prose("distrust  … and more: replay info shows all")
 			break
 		}
-		a.alarming("distrust  " + a.doubt(d))
+		q.a.alarming("distrust  " + q.a.doubt(d))
 	}
 }

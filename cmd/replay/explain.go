@@ -31,8 +31,15 @@ an archive it prints what the table of all metrics says.`,
 			if err := a.loadIfAny(); err != nil {
 				return err
 			}
+			q := &explainAnswer{a: a}
+			if a.Archive != nil {
+				var err error
+				if q.w, err = a.Window(); err != nil {
+					return err
+				}
+			}
 			for i, name := range args {
-				if err := a.explain(name, i == 0); err != nil {
+				if err := q.explain(name, i == 0); err != nil {
 					return err
 				}
 			}
@@ -59,15 +66,16 @@ func (a *app) loadIfAny() error {
 	return err
 }
 
-func (a *app) explain(name string, first bool) error {
+// explainAnswer explains metrics, as they are in the archive if there is one.
+type explainAnswer struct {
+	a *app
+	w query.Window
+}
+
+func (q *explainAnswer) explain(name string, first bool) error {
 	var d *metric.Desc
-	var w query.Window
-	if a.Archive != nil {
-		d = a.Archive.Lookup(name)
-		var err error
-		if w, err = a.Window(); err != nil {
-			return err
-		}
+	if q.a.Archive != nil {
+		d = q.a.Archive.Lookup(name)
 	}
 	mac, linux := catalog.Find(catalog.Darwin, name), catalog.Find(catalog.Linux, name)
 	recorded := d != nil
@@ -77,27 +85,27 @@ func (a *app) explain(name string, first bool) error {
 		}
 	}
 	if d == nil {
-		return fmt.Errorf("no metric %s%s", name, query.Suggest(name, a.knownNames()))
+		return fmt.Errorf("no metric %s%s", name, query.Suggest(name, knownNames(&q.a.session)))
 	}
-	return a.present(func() error {
+	return q.a.present(func() error {
 		if !first {
-			a.stdout.Println()
+			q.a.stdout.Println()
 		}
-		a.explainText(d)
-		a.explainSources(d, mac, linux)
+		q.meaning(d)
+		q.sources(d, mac, linux)
 		switch {
-		case a.Archive == nil:
+		case q.a.Archive == nil:
 			return nil
 		case !recorded:
-			a.field("archive", "does not know it: it was recorded by another version or on another platform")
+			q.field("archive", "does not know it: it was recorded by another version or on another platform")
 			return nil
 		}
-		return a.explainBehaviour(d, w)
-	}, func() error { return a.explainRow(d, recorded, w) })
+		return q.behaviour(d)
+	}, func() error { return q.row(d, recorded) })
 }
 
-// explainSources prints where each platform finds a metric.
-func (p *page) explainSources(d, mac, linux *metric.Desc) {
+// sources prints where each platform finds a metric.
+func (q *explainAnswer) sources(d, mac, linux *metric.Desc) {
 	for _, on := range []struct {
 		name string
 		desc *metric.Desc
@@ -105,17 +113,17 @@ func (p *page) explainSources(d, mac, linux *metric.Desc) {
 		switch {
 		case on.desc == nil:
 		case on.desc.Unsupported != "":
-			p.field(on.name, "not there: "+on.desc.Unsupported)
+			q.field(on.name, "not there: "+on.desc.Unsupported)
 		default:
-			p.field(on.name, on.desc.Source)
+			q.field(on.name, on.desc.Source)
 			if on.desc.LongHelp != d.LongHelp {
-				p.field("", on.desc.LongHelp)
+				q.field("", on.desc.LongHelp)
 			}
 		}
 	}
 }
 
-func (s *session) knownNames() []string {
+func knownNames(s *session) []string {
 	seen := make(map[string]bool)
 	var names []string
 	add := func(list []string) {
@@ -138,17 +146,17 @@ func (s *session) knownNames() []string {
 }
 
 // field prints a labelled paragraph, or nothing if the text is empty.
-func (p *page) field(name, text string) {
+func (q *explainAnswer) field(name, text string) {
 	if text == "" {
 		return
 	}
 	const indent = 12
-	width := p.textWidth(80)
+	width := q.a.textWidth(80)
 	for i, line := range human.Wrap(text, width-indent) {
 		if i > 0 {
 			name = ""
 		}
-		p.stdout.Printf("%-*s%s\n", indent, name, line)
+		q.a.stdout.Printf("%-*s%s\n", indent, name, line)
 	}
 }
 
@@ -158,10 +166,10 @@ var semanticsWords = map[metric.Semantics]string{
 	metric.Discrete: "discrete: it holds until the next reading replaces it",
 }
 
-func (p *page) explainText(d *metric.Desc) {
-	p.stdout.Println(p.bold(d.Name))
-	p.field("", d.Help)
-	p.field("", d.LongHelp)
+func (q *explainAnswer) meaning(d *metric.Desc) {
+	q.a.stdout.Println(q.a.bold(d.Name))
+	q.field("", d.Help)
+	q.field("", d.LongHelp)
 	units := d.Units.String()
 	if units == "" {
 		units = "none, a plain number"
@@ -174,8 +182,8 @@ func (p *page) explainText(d *metric.Desc) {
 		}
 		units += "; as a rate " + shown
 	}
-	p.field("units", units)
-	p.field("semantics", semanticsWords[d.Sem])
+	q.field("units", units)
+	q.field("semantics", semanticsWords[d.Sem])
 	kind := d.Type.String()
 	switch {
 	case d.Clamped:
@@ -186,32 +194,32 @@ func (p *page) explainText(d *metric.Desc) {
 	if d.Falls == metric.NeverRestarts {
 		kind += "; never restarts: a fall is the kernel's jitter"
 	}
-	p.field("type", kind)
+	q.field("type", kind)
 	if d.Indom != metric.NoIndom {
-		p.field("instances", "one value for each "+d.Indom)
+		q.field("instances", "one value for each "+d.Indom)
 	}
 	every := "read once for each archive"
 	if iv := d.Class.Interval(); iv != metric.Once {
 		every = "read every " + human.Duration(iv) + " by default"
 	}
-	p.field("class", d.Class.String()+", "+every)
-	p.field("pmid", d.PMID.String())
-	p.field("formula", d.Formula)
-	p.field("source", d.Source)
+	q.field("class", d.Class.String()+", "+every)
+	q.field("pmid", d.PMID.String())
+	q.field("formula", d.Formula)
+	q.field("source", d.Source)
 }
 
-func (a *app) explainBehaviour(d *metric.Desc, w query.Window) error {
+func (q *explainAnswer) behaviour(d *metric.Desc) error {
 	if d.Unsupported != "" {
-		a.field("archive", "not recorded: "+d.Unsupported)
+		q.field("archive", "not recorded: "+d.Unsupported)
 		return nil
 	}
-	for _, b := range query.Behaviours(a.Archive, w, d) {
+	for _, b := range query.Behaviours(q.a.Archive, q.w, d) {
 		label := "archive"
-		where := a.Show(b.Archive.From) + " to " + a.Show(b.Archive.To)
-		if a.ManyHosts() {
+		where := q.a.Show(b.Archive.From) + " to " + q.a.Show(b.Archive.To)
+		if q.a.ManyHosts() {
 			where = b.Archive.Host.Name + ", " + where
 		}
-		a.field(label, where+": "+behaviourText(b))
+		q.field(label, where+": "+behaviourText(b))
 	}
 	return nil
 }
@@ -254,8 +262,8 @@ func behaviourText(b *query.Behaviour) string {
 	return strings.Join(parts, ", ")
 }
 
-func (a *app) explainRow(d *metric.Desc, recorded bool, w query.Window) error {
-	rows, err := a.rowsOf(out.Column{Name: "metric"}, out.Column{Name: "pmid"}, out.Column{Name: "type"}, out.Column{Name: "semantics"},
+func (q *explainAnswer) row(d *metric.Desc, recorded bool) error {
+	rows, err := q.a.rowsOf(out.Column{Name: "metric"}, out.Column{Name: "pmid"}, out.Column{Name: "type"}, out.Column{Name: "semantics"},
 		out.Column{Name: "units"}, out.Column{Name: "indom"}, out.Column{Name: "class"}, out.Column{Name: "help"}, out.Column{Name: "long_help"},
 		out.Column{Name: "source"}, out.Column{Name: "formula"}, out.Column{Name: "width"}, out.Column{Name: "clamped"}, out.Column{Name: "unsupported"},
 		out.Column{Name: "recorded"}, out.Column{Name: "instances"}, out.Column{Name: "present"}, out.Column{Name: "missing"}, out.Column{Name: "interval_ms"})
@@ -265,7 +273,7 @@ func (a *app) explainRow(d *metric.Desc, recorded bool, w query.Window) error {
 	var instances, interval int64
 	var present, missing uint64
 	if recorded {
-		for _, b := range query.Behaviours(a.Archive, w, d) {
+		for _, b := range query.Behaviours(q.a.Archive, q.w, d) {
 			instances = max(instances, int64(b.Instances))
 			present, missing, interval = present+b.Present, missing+b.Missing, b.Interval/1e6
 		}

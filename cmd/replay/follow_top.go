@@ -15,6 +15,7 @@ import (
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/screen"
@@ -27,8 +28,7 @@ import (
 // liveTop ranks the processes anew at each reading.
 type liveTop struct {
 	*following
-	by       query.By
-	group    query.Grouping
+	top      *topAnswer
 	most     int           // rows; 0 for all
 	interval time.Duration // between two rankings; 0 for that between readings
 	rows     out.Writer    // in csv and json
@@ -44,11 +44,12 @@ type liveTop struct {
 var vitals = []string{"kernel.all.load", "kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.cpu.nice", "hinv.ncpu",
 	"mem.physmem", "mem.util.available", "mem.util.used"}
 
-func (a *app) followTop(cmd *cobra.Command, flags *followFlags, interval string, by query.By, group query.Grouping, n int) error {
-	if err := checkTop(by, group); err != nil {
+// follow ranks anew with each reading, until it is ended.
+func (t *topAnswer) follow(cmd *cobra.Command, flags *followFlags, interval string, n int) error {
+	if err := t.check(); err != nil {
 		return err
 	}
-	l := &liveTop{by: by, group: group, most: n}
+	a, l := t.a, &liveTop{top: t, most: n}
 	if interval != "" {
 		var err error
 		if l.interval, err = when.Duration(interval); err != nil || l.interval <= 0 {
@@ -75,7 +76,7 @@ func (a *app) followTop(cmd *cobra.Command, flags *followFlags, interval string,
 		return err
 	}
 	err = a.present(func() error { return nil }, func() error {
-		l.rows, err = a.topRows(true)
+		l.rows, err = a.liveRows(answer.PlaceColumns()...)
 		return err
 	})
 	if err != nil {
@@ -208,7 +209,7 @@ func (l *liveTop) rank(a query.Archive, w query.Window) error {
 			n = min(n, l.most)
 		}
 	}
-	r, err := query.Top(a, w, l.by, l.group, n)
+	r, err := query.Top(a, w, l.top.by, l.top.group, n)
 	if err != nil {
 		return nil // Nothing was recorded.
 	}
@@ -226,13 +227,13 @@ func (l *liveTop) draw() error {
 	case l.ranking == nil:
 		return nil
 	case l.rows != nil:
-		return a.consumers(l.rows, l.ranking)
+		return consumers(l.rows, l.ranking)
 	}
 	if l.printed {
 		a.stdout.Println()
 	}
 	l.printed = true
-	return a.topTable(l.ranking, l.by, l.group)
+	return l.top.table(l.ranking)
 }
 
 // page renders the ranking for the screen.
@@ -256,12 +257,12 @@ func (l *liveTop) page() []byte {
 	}
 	a.stdout.Println()
 	if l.ranking == nil || len(l.ranking.Consumers) == 0 {
-		a.stdout.Println("no process used any " + string(l.by) + " so far")
+		a.stdout.Println("no process used any " + string(l.top.by) + " so far")
 		return b.Bytes()
 	}
 	r := *l.ranking
 	r.Consumers = r.Consumers[:min(len(r.Consumers), max(a.height-a.stdout.Lines()-1, 1))]
-	_ = a.topOf(&r, l.by, l.group) // Writing to memory cannot fail.
+	_ = l.top.rows(&r) // Writing to memory cannot fail.
 	return b.Bytes()
 }
 

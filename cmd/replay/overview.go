@@ -49,17 +49,23 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 			a.Used = w
 		}
 	}
-	return a.present(func() error { return a.overviewText(cmd, args, w) }, func() error { return a.gaugeRows(w) })
+	q := &overviewAnswer{a, cmd, args, w}
+	return a.present(q.text, q.rows)
 }
 
-// overviewText prints the overview of each host.
-func (a *app) overviewText(cmd *cobra.Command, args []string, w query.Window) error {
+// overviewAnswer sums up the hosts of a window, for the command line that asks for it.
+type overviewAnswer struct {
+	a    *app
+	cmd  *cobra.Command
+	args []string
+	w    query.Window
+}
+
+// text prints the overview of each host.
+func (q *overviewAnswer) text() error {
 	first := true
-	for _, h := range a.Archive.Hosts() {
-		if !w.Wants(h.ID) {
-			continue
-		}
-		o, err := query.OverviewOf(a.Archive, h.ID, w, a.sparkMost(), topByCPU)
+	for _, h := range q.a.hostsOf(q.w) {
+		o, err := query.OverviewOf(q.a.Archive, h.ID, q.w, q.a.sparkMost(), topByCPU)
 		if err != nil {
 			return err
 		}
@@ -67,45 +73,45 @@ func (a *app) overviewText(cmd *cobra.Command, args []string, w query.Window) er
 			continue
 		}
 		if !first {
-			a.stdout.Println()
+			q.a.stdout.Println()
 		}
 		first = false
-		a.hostOverview(o, a.footerLines(cmd, args))
+		q.host(o, q.a.footerLines(q.cmd, q.args))
 	}
-	a.finish(cmd, args, true)
+	q.a.finish(q.cmd, q.args, true)
 	return nil
 }
 
-// hostOverview is the overview of one host. On a terminal it takes the lines
+// host prints the overview of one host. On a terminal it takes the lines
 // there are but for those of the footer: fewer processes where these are not
 // enough, then only those that used most CPU, then fewer gauges.
-func (a *app) hostOverview(o *query.Overview, footer int) {
-	a.headline(o)
-	a.breakLines(o)
-	a.distrustLines(o.Distrusts)
-	a.loopLines(o.Loops)
-	left := a.linesLeft() - footer
-	if a.ManyHosts() {
+func (q *overviewAnswer) host(o *query.Overview, footer int) {
+	q.headline(o)
+	q.breakLines(o)
+	q.distrustLines(o.Distrusts)
+	q.loopLines(o.Loops)
+	left := q.a.linesLeft() - footer
+	if q.a.ManyHosts() {
 		left = math.MaxInt32 // Several hosts are no screenful.
 	}
 	if gauges := o.Gauges; len(gauges) > 0 {
 		const least = 4 // of the processes that used most CPU, with their heading
 		if left >= len(gauges)+least+2 {
-			a.stdout.Println()
+			q.a.stdout.Println()
 			left--
 		}
 		fit := gauges
 		if most := max(left-least-1, 4); most < len(gauges) {
 			fit = gauges[:most-1]
 		}
-		a.gaugeTable(fit)
+		q.gaugeTable(fit)
 		left -= len(fit) + 1
 		if n := len(gauges) - len(fit); n > 0 {
-			a.stdout.Println(human.Cut(fmt.Sprintf("… and %d more in a higher terminal", n), a.textWidth(80)))
+			q.a.stdout.Println(human.Cut(fmt.Sprintf("… and %d more in a higher terminal", n), q.a.textWidth(80)))
 			left--
 		}
 	}
-	a.topLines(o, left)
+	q.topLines(o, left)
 }
 
 // bold marks a heading on a terminal.
@@ -124,8 +130,8 @@ func (p *page) alarm(s string, is bool) visible.Styled {
 	return visible.Alarm(s)
 }
 
-func (p *page) headline(o *query.Overview) {
-	p.headed(o.Host.Name, strings.Join(hostFacts(&o.Host), ", "), 0)
+func (q *overviewAnswer) headline(o *query.Overview) {
+	q.a.headed(o.Host.Name, strings.Join(hostFacts(&o.Host), ", "), 0)
 	var every []string
 	var bytes int64
 	for _, info := range o.Archives {
@@ -137,8 +143,8 @@ func (p *page) headline(o *query.Overview) {
 		}
 	}
 	archives := cli.Count(len(o.Archives), "archive")
-	p.prose(fmt.Sprintf("%s to %s (%s)", p.Show(o.From), p.Show(o.To), human.Duration(time.Duration(o.To-o.From))))
-	p.prose(strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
+	q.a.prose(fmt.Sprintf("%s to %s (%s)", q.a.Show(o.From), q.a.Show(o.To), human.Duration(time.Duration(o.To-o.From))))
+	q.a.prose(strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
 }
 
 // hostFacts are the few things that tell machines apart.
@@ -162,14 +168,14 @@ func sizeOf(bytes int64) string {
 
 // breakLines says what interrupted the recording, and how close the last
 // sample came to each break.
-func (a *app) breakLines(o *query.Overview) {
+func (q *overviewAnswer) breakLines(o *query.Overview) {
 	const most = 8
 	for i, b := range o.Breaks {
 		if i == most {
-			a.prose("break  … and more: replay events shows all")
+			q.a.prose("break  … and more: replay events shows all")
 			break
 		}
-		line := fmt.Sprintf("break  %s  %s", a.Show(b.From), b.Kind)
+		line := fmt.Sprintf("break  %s  %s", q.a.Show(b.From), b.Kind)
 		switch {
 		case b.Length() <= 0:
 		case b.Kind == metric.EventGap || b.Kind == metric.EventSleep:
@@ -181,28 +187,28 @@ func (a *app) breakLines(o *query.Overview) {
 			line += ": " + b.Text
 		}
 		if b.Last == 0 {
-			if last := query.LastBefore(a.Archive, o.Host.ID, b.From); last != 0 {
+			if last := query.LastBefore(q.a.Archive, o.Host.ID, b.From); last != 0 {
 				line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))
 			}
 		}
-		a.prose(line)
+		q.a.prose(line)
 	}
 }
 
 // loopLines says what was started again and again, only to fail.
-func (p *page) loopLines(loops []*query.Runs) {
+func (q *overviewAnswer) loopLines(loops []*query.Runs) {
 	const most = 3
 	for i, r := range loops {
 		if i == most {
-			p.prose(fmt.Sprintf("crash loop  … and %d more: replay events shows all", len(loops)-most))
+			q.a.prose(fmt.Sprintf("crash loop  … and %d more: replay events shows all", len(loops)-most))
 			break
 		}
-		p.prose(fmt.Sprintf("crash loop  %s  %s %s", p.Show(r.First), r.Name, r))
+		q.a.prose(fmt.Sprintf("crash loop  %s  %s %s", q.a.Show(r.First), r.Name, r))
 	}
 }
 
 // gaugeTable prints gauges with their mean, maximum and course.
-func (p *page) gaugeTable(list []*query.Gauge) {
+func (q *overviewAnswer) gaugeTable(list []*query.Gauge) {
 	rows := [][]string{{"", "MEAN", "MAX", "AT", "LAST", ""}}
 	var charts []chartOf
 	alarms := make(map[[2]int]bool)
@@ -221,12 +227,12 @@ func (p *page) gaugeTable(list []*query.Gauge) {
 			last += " of " + value(g.Of)
 		}
 		rows = append(rows, []string{title, value(g.Mean), value(g.Max),
-			p.In(g.MaxAt).Format("15:04:05"), last, ""})
+			q.a.In(g.MaxAt).Format("15:04:05"), last, ""})
 		alarms[[2]int{i + 1, 2}], alarms[[2]int{i + 1, 4}] = alarming(g, g.Max), alarming(g, g.Last)
 		charts = append(charts, chartOf{g.Points, top})
 	}
-	p.course(rows, charts)
-	p.alignMarked(rows, alarms, "lrrlrl", 5, 3, 1)
+	q.a.course(rows, charts)
+	q.a.alignMarked(rows, alarms, "lrrlrl", 5, 3, 1)
 }
 
 // gaugeTitle is a gauge's title, with what it is of.
@@ -242,7 +248,7 @@ const topByCPU, topByMemory = 8, 5
 
 // topLines prints the processes that used most CPU, and those with most
 // memory, in the lines that are left.
-func (p *page) topLines(o *query.Overview, left int) {
+func (q *overviewAnswer) topLines(o *query.Overview, left int) {
 	byCPU, byMemory := topByCPU, topByMemory
 	const heading = 2 // with the blank line above it
 	if room := left - 2*heading; room >= 4 {
@@ -251,11 +257,11 @@ func (p *page) topLines(o *query.Overview, left int) {
 	} else {
 		byCPU, byMemory = max(left-heading, 2), 0
 	}
-	p.topTable(query.ByCPU, o.CPU, byCPU)
-	p.topTable(query.ByMemory, o.Memory, byMemory)
+	q.topTable(query.ByCPU, o.CPU, byCPU)
+	q.topTable(query.ByMemory, o.Memory, byMemory)
 }
 
-func (p *page) topTable(by query.By, r *query.Ranking, most int) {
+func (q *overviewAnswer) topTable(by query.By, r *query.Ranking, most int) {
 	if len(r.Consumers) == 0 || most == 0 {
 		return
 	}
@@ -264,8 +270,8 @@ func (p *page) topTable(by query.By, r *query.Ranking, most int) {
 		place := &answer.Place{Consumer: c, Ranking: r, By: by}
 		rows = append(rows, append([]string{name(c.Name)}, answer.Texts(answer.Places, answer.InSummary, place)...))
 	}
-	p.stdout.Println()
-	p.align(rows, "lrrrrrr", 5, 4, 6, 2)
+	q.a.stdout.Println()
+	q.a.align(rows, "lrrrrrr", 5, 4, 6, 2)
 }
 
 // name shortens a process's name for tables.
@@ -273,18 +279,15 @@ func name(s string) string {
 	return human.Cut(s, 32)
 }
 
-// gaugeRows is the overview for programs.
-func (a *app) gaugeRows(w query.Window) error {
-	rows, err := a.rows(out.Column{Name: "name"}, out.Column{Name: "units"}, out.Column{Name: "count"}, out.Column{Name: "mean"},
+// rows is the overview for programs.
+func (q *overviewAnswer) rows() error {
+	rows, err := q.a.rows(out.Column{Name: "name"}, out.Column{Name: "units"}, out.Column{Name: "count"}, out.Column{Name: "mean"},
 		out.Column{Name: "max"}, out.Column{Name: "max_at"}, out.Column{Name: "last"}, out.Column{Name: "last_at"}, out.Column{Name: "of"})
 	if err != nil {
 		return err
 	}
-	for _, h := range a.Archive.Hosts() {
-		if !w.Wants(h.ID) {
-			continue
-		}
-		list, err := query.Gauges(a.Archive, query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}, 1)
+	for _, h := range q.a.hostsOf(q.w) {
+		list, err := query.Gauges(q.a.Archive, query.Window{Hosts: []string{h.ID}, From: q.w.From, To: q.w.To}, 1)
 		if err != nil {
 			return err
 		}

@@ -79,11 +79,11 @@ stack, outermost function first.`,
 			if err != nil {
 				return err
 			}
-			list, err := a.profiles(w, f.at, symbols, args)
+			list, err := profiles(&a.session, w, f.at, symbols, args)
 			if err != nil {
 				return err
 			}
-			return a.stacks(cmd, args, f, list)
+			return (&stacksAnswer{a, f, list}).write(cmd, args)
 		},
 	}
 	fl := cmd.Flags()
@@ -170,11 +170,11 @@ func symbolsIn(dir string) (stacks.Symbols, error) {
 }
 
 // profiles returns the stacks of each host in the window, or around an instant.
-func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args []string) ([]*stacks.Profile, error) {
+func profiles(s *session, w query.Window, at string, symbols stacks.Symbols, args []string) ([]*stacks.Profile, error) {
 	instant := int64(0)
 	if at != "" {
 		var err error
-		if instant, err = a.moment(at, w); err != nil {
+		if instant, err = s.moment(at, w); err != nil {
 			return nil, err
 		}
 	}
@@ -186,15 +186,15 @@ func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args [
 	found := false
 	// If no process has the name, it means those whose names contain it.
 	for _, loose := range []bool{false, true} {
-		for _, h := range a.hostsOf(w) {
+		for _, h := range s.hostsOf(w) {
 			one := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
 			if instant != 0 {
 				var ok bool
-				if one, ok = stacks.Near(a.Archive, h.ID, instant, nearby); !ok {
+				if one, ok = stacks.Near(s.Archive, h.ID, instant, nearby); !ok {
 					continue
 				}
 			}
-			p := stacks.Read(a.Archive, stacks.Request{Window: one, Symbols: symbols, Of: func(t *stacks.Thread) bool {
+			p := stacks.Read(s.Archive, stacks.Request{Window: one, Symbols: symbols, Of: func(t *stacks.Thread) bool {
 				found = true
 				return m.Accept(t.PID, t.Command, loose) || t.Key() != "" && slices.Contains(args, t.Key())
 			}})
@@ -209,9 +209,9 @@ func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args [
 	if len(list) > 0 {
 		return list, nil
 	}
-	when := a.between(w)
+	when := windowWords(s, w)
 	if instant != 0 {
-		when = "within ten minutes of " + a.Show(instant)
+		when = "within ten minutes of " + s.Show(instant)
 	}
 	if found {
 		return nil, nothing("no stacks of %s were sampled %s, but of other processes: replay stacks lists them", strings.Join(args, ", "), when)
@@ -219,39 +219,46 @@ func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args [
 	return nil, nothing("no stacks were sampled %s: recorder sample PID samples those of a process, and triggers in the recorder's configuration do", when)
 }
 
-// between describes a window in words.
-func (a *app) between(w query.Window) string {
-	from, to, _ := query.Covered(a.Archive, w)
+// windowWords describes a window in words.
+func windowWords(s *session, w query.Window) string {
+	from, to, _ := query.Covered(s.Archive, w)
 	if w.From != 0 {
 		from = w.From
 	}
 	if w.To != 0 {
 		to = w.To
 	}
-	return fmt.Sprintf("between %s and %s", a.Show(from), a.Show(to))
+	return fmt.Sprintf("between %s and %s", s.Show(from), s.Show(to))
 }
 
-func (a *app) stacks(cmd *cobra.Command, args []string, f *stackFlags, list []*stacks.Profile) error {
-	state := f.state()
-	if !slices.ContainsFunc(list, func(p *stacks.Profile) bool { return p.Sum(state) > 0 }) {
+// stacksAnswer shows the profiles of hosts as the flags have it.
+type stacksAnswer struct {
+	a    *app
+	f    *stackFlags
+	list []*stacks.Profile
+}
+
+func (s *stacksAnswer) write(cmd *cobra.Command, args []string) error {
+	state := s.f.state()
+	if !slices.ContainsFunc(s.list, func(p *stacks.Profile) bool { return p.Sum(state) > 0 }) {
 		return nothing("none of the samples is of a thread that was %s", state)
 	}
-	for _, p := range list {
+	for _, p := range s.list {
 		if text := p.LostText(); text != "" {
-			a.warn(text)
+			s.a.warn(text)
 		}
 	}
 	var err error
 	switch {
-	case f.file():
-		return a.stackFile(cmd, args, f, list)
-	case f.top:
-		err = a.hottest(f, list)
+	case s.f.file():
+		return s.file(cmd, args)
+	case s.f.top:
+		err = s.hottest()
 	default:
-		err = a.present(func() error { return a.stackTrees(f, list) }, func() error { return a.stackRows(f, list) })
+		err = s.a.present(s.trees, s.rows)
 	}
 	if err == nil {
-		a.finish(cmd, args, false)
+		s.a.finish(cmd, args, false)
 	}
 	return err
 }

@@ -19,24 +19,24 @@ import (
 
 // hottest prints functions. Those in which most samples were, not counting the functions that
 // they called, come first.
-func (a *app) hottest(f *stackFlags, list []*stacks.Profile) error {
+func (s *stacksAnswer) hottest() error {
 	machine := func(name string) out.Column { return out.Column{Name: name, Only: out.InMachine} }
 	share := func(name string, keep int) out.Column {
 		return out.Column{Name: name, Only: out.InTables, Right: true, Keep: keep}
 	}
-	rows, err := a.rows(machine("from"), machine("to"), out.Column{Name: "self", Right: true, Keep: out.Always}, share("self %", 9),
+	rows, err := s.a.rows(machine("from"), machine("to"), out.Column{Name: "self", Right: true, Keep: out.Always}, share("self %", 9),
 		out.Column{Name: "total", Right: true, Keep: 7}, share("total %", 8), out.Column{Name: "running", Right: true, Keep: 6}, machine("function"), machine("symbol"),
 		machine("image"), machine("image_id"), machine("file"), machine("kernel"),
 		out.Column{Name: "calls", Title: "FUNCTION", Only: out.InTables, Flex: true, Keep: out.Always})
 	if err != nil {
 		return err
 	}
-	for _, p := range list {
-		all := p.Sum(f.state())
+	for _, p := range s.list {
+		all := p.Sum(s.f.state())
 		share := func(n uint64) out.Cell { return out.None(human.Percent(float64(n) / float64(max(all, 1)))) }
-		hot := p.Hottest(f.state())
-		if f.n > 0 && len(hot) > f.n {
-			hot = hot[:f.n]
+		hot := p.Hottest(s.f.state())
+		if s.f.n > 0 && len(hot) > s.f.n {
+			hot = hot[:s.f.n]
 		}
 		for _, h := range hot {
 			fn := &p.Functions[h.Function]
@@ -61,27 +61,27 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// stackRows writes a row for each thread and stack.
-func (a *app) stackRows(f *stackFlags, list []*stacks.Profile) error {
+// rows writes a row for each thread and stack.
+func (s *stacksAnswer) rows() error {
 	var columns []out.Column
 	for _, name := range []string{"from", "to", "pid", "key", "name", "tid", "thread", "queue", "wait", "end", "samples", "running", "stack"} {
 		columns = append(columns, out.Column{Name: name})
 	}
-	rows, err := a.rows(append(columns, out.Column{Name: "frames", Only: out.InJSON})...)
+	rows, err := s.a.rows(append(columns, out.Column{Name: "frames", Only: out.InJSON})...)
 	if err != nil {
 		return err
 	}
 	var chain []int32
-	for _, p := range list {
+	for _, p := range s.list {
 		for i := range p.Stacks {
 			k := &p.Stacks[i]
-			if f.state().Of(k) == 0 {
+			if s.f.state().Of(k) == 0 {
 				continue
 			}
 			t := &p.Threads[k.Thread]
 			chain = p.Chain(chain[:0], k)
 			samples, running := k.Samples, k.Running
-			switch f.state() {
+			switch s.f.state() {
 			case stacks.Running:
 				samples = running
 			case stacks.Waiting:
@@ -137,38 +137,38 @@ func framesCell(p *stacks.Profile, chain []int32) out.Cell {
 	return out.Cell{Kind: out.Detail, Raw: append(b, ']')}
 }
 
-// stackFile writes stacks for profilers.
-func (a *app) stackFile(cmd *cobra.Command, args []string, f *stackFlags, list []*stacks.Profile) error {
-	if len(list) > 1 {
+// file writes stacks for profilers.
+func (s *stacksAnswer) file(cmd *cobra.Command, args []string) error {
+	if len(s.list) > 1 {
 		var names []string
-		for _, p := range list {
+		for _, p := range s.list {
 			names = append(names, p.Host.Name)
 		}
 		return fmt.Errorf("a profile is of one host, and stacks were sampled on %s: choose with --host", strings.Join(names, ", "))
 	}
-	p, by := list[0], stacks.By(f.by)
-	title := p.Host.Name + " " + a.Show(p.From)
+	p, by := s.list[0], stacks.By(s.f.by)
+	title := p.Host.Name + " " + s.a.Show(p.From)
 	write := func(w io.Writer) error {
-		switch f.format {
+		switch s.f.format {
 		case foldedFormat:
-			return p.WriteFolded(w, by, f.state())
+			return p.WriteFolded(w, by, s.f.state())
 		case speedscopeFormat:
-			return p.WriteSpeedscope(w, title, "tachograph "+sample.Version(), by, f.state())
+			return p.WriteSpeedscope(w, title, "tachograph "+sample.Version(), by, s.f.state())
 		}
-		return p.WritePprof(w, title, f.state())
+		return p.WritePprof(w, title, s.f.state())
 	}
-	if f.dst == "" || f.dst == "-" {
-		a.stdout.Flush()
-		return write(a.stdout.Unwrap())
+	if s.f.dst == "" || s.f.dst == "-" {
+		s.a.stdout.Flush()
+		return write(s.a.stdout.Unwrap())
 	}
-	if _, err := os.Lstat(f.dst); err == nil && !f.force {
-		return fmt.Errorf("%s exists: --force overwrites it", f.dst)
+	if _, err := os.Lstat(s.f.dst); err == nil && !s.f.force {
+		return fmt.Errorf("%s exists: --force overwrites it", s.f.dst)
 	}
-	n, err := a.writeWhole(a.ctx, f.dst, write)
+	n, err := s.a.writeWhole(s.a.ctx, s.f.dst, write)
 	if err != nil {
 		return err
 	}
-	a.tell(fmt.Sprintf("%s: %s, %s", f.dst, cli.Count(int(p.Sum(f.state())), "sample"), human.Bytes(float64(n))))
-	a.finish(cmd, args, false)
+	s.a.tell(fmt.Sprintf("%s: %s, %s", s.f.dst, cli.Count(int(p.Sum(s.f.state())), "sample"), human.Bytes(float64(n))))
+	s.a.finish(cmd, args, false)
 	return nil
 }

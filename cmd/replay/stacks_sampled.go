@@ -9,15 +9,16 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/stack"
 	"tachograph/store"
+	"tachograph/store/query"
 )
 
 // samplings returns the events of the sampling sessions that a profile covers.
-func (a *app) samplings(p *stacks.Profile) []*store.Event {
+func samplings(a query.Archive, p *stacks.Profile) []*store.Event {
 	const second = 1e9
 	var list []*store.Event
 	// The event of a session is recorded when the session is over, at most stack.Longest after
 	// its start.
-	for e := range a.Archive.Events(p.From-second, p.To+int64(stack.Longest)+second, metric.EventStacks) {
+	for e := range a.Events(p.From-second, p.To+int64(stack.Longest)+second, metric.EventStacks) {
 		length, err := strconv.ParseFloat(e.Label("seconds"), 64)
 		if err != nil || e.Archive.Host.ID != p.Host.ID || e.At.Wall-int64(length*second) > p.To {
 			continue
@@ -27,13 +28,13 @@ func (a *app) samplings(p *stacks.Profile) []*store.Event {
 	return list
 }
 
-// tellSamplings prints when, how and why stacks were sampled, and what was missed.
-func (a *app) tellSamplings(p *stacks.Profile) {
+// samplings prints when, how and why stacks were sampled, and what was missed.
+func (s *stacksAnswer) samplings(p *stacks.Profile) {
 	const most = 3
-	list := a.samplings(p)
+	list := samplings(s.a.Archive, p)
 	for _, e := range list[:min(len(list), most)] {
 		length, _ := strconv.ParseFloat(e.Label("seconds"), 64)
-		text := fmt.Sprintf("sampled until %s for %.1f s", a.TimeOfDay(e.At.Wall), length)
+		text := fmt.Sprintf("sampled until %s for %.1f s", s.a.TimeOfDay(e.At.Wall), length)
 		if rate := e.Label("rate"); rate != "" {
 			text += ", " + rate + " times a second"
 		}
@@ -52,9 +53,9 @@ func (a *app) tellSamplings(p *stacks.Profile) {
 				text += ": " + why
 			}
 		}
-		a.prose(text)
+		s.a.prose(text)
 	}
 	if more := len(list) - most; more > 0 {
-		a.prose(fmt.Sprintf("and %s (replay events --kind stacks)", cli.Count(more, "sampling")))
+		s.a.prose(fmt.Sprintf("and %s (replay events --kind stacks)", cli.Count(more, "sampling")))
 	}
 }

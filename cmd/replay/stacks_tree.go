@@ -10,22 +10,22 @@ import (
 	"tachograph/cmd/replay/internal/stacks"
 )
 
-// stackTrees prints trees of calls, one for each host.
-func (a *app) stackTrees(f *stackFlags, list []*stacks.Profile) error {
-	for i, p := range list {
+// trees prints trees of calls, one for each host.
+func (s *stacksAnswer) trees() error {
+	for i, p := range s.list {
 		if i > 0 {
-			a.stdout.Println()
+			s.a.stdout.Println()
 		}
-		a.stackHead(p, f.state())
-		a.stdout.Println()
-		rows, err := a.rowsOf(out.Column{Name: "samples", Right: true, Keep: out.Always}, out.Column{Name: "share", Right: true, Keep: 9},
+		s.head(p)
+		s.a.stdout.Println()
+		rows, err := s.a.rowsOf(out.Column{Name: "samples", Right: true, Keep: out.Always}, out.Column{Name: "share", Right: true, Keep: 9},
 			out.Column{Name: "self", Right: true, Keep: 8}, out.Column{Name: "running", Right: true, Keep: 7}, out.Column{Name: "calls", Flex: true, Keep: out.Always})
 		if err != nil {
 			return err
 		}
-		root := p.Tree(stacks.By(f.by), f.state())
-		for _, l := range root.Outline(f.share) {
-			if err := a.treeLine(rows, p, &l, root.Count, f); err != nil {
+		root := p.Tree(stacks.By(s.f.by), s.f.state())
+		for _, l := range root.Outline(s.f.share) {
+			if err := s.treeLine(rows, p, &l, root.Count); err != nil {
 				return err
 			}
 		}
@@ -36,8 +36,9 @@ func (a *app) stackTrees(f *stackFlags, list []*stacks.Profile) error {
 	return nil
 }
 
-// stackHead prints what a profile covers.
-func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
+// head prints what a profile covers.
+func (s *stacksAnswer) head(p *stacks.Profile) {
+	state := s.f.state()
 	processes := make(map[string]bool)
 	threads := make(map[int32]bool)
 	cut := uint64(0)
@@ -50,9 +51,9 @@ func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 			processes[t.Title()+t.Process] = true
 		}
 	}
-	when := a.Show(p.From)
+	when := s.a.Show(p.From)
 	if p.To != p.From {
-		when += " to " + a.Show(p.To)
+		when += " to " + s.a.Show(p.To)
 	}
 	text := fmt.Sprintf("%s, %s of %s and %s", when, cli.Count(int(p.Sum(state)), "sample"), cli.Count(len(processes), "process"), cli.Count(len(threads), "thread"))
 	switch state {
@@ -62,7 +63,7 @@ func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 	default:
 		text += ", those that were " + state.String() + " only"
 	}
-	a.headed(p.Host.Name, text, 0)
+	s.a.headed(p.Host.Name, text, 0)
 	var lacks []string
 	if p.Unnamed > 0 {
 		lacks = append(lacks, fmt.Sprintf("%d of %s without a name", p.Unnamed, cli.Count(len(p.Functions), "function")))
@@ -71,9 +72,9 @@ func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 		lacks = append(lacks, cli.Count(int(cut), "sample")+" not walked to the outermost function")
 	}
 	if len(lacks) > 0 {
-		a.prose(strings.Join(lacks, "; "))
+		s.a.prose(strings.Join(lacks, "; "))
 	}
-	a.tellSamplings(p)
+	s.samplings(p)
 }
 
 // shareOf is a part of a whole in words; "-" for no part.
@@ -85,14 +86,14 @@ func shareOf(n, all uint64) string {
 }
 
 // treeLine prints a line of a tree.
-func (a *app) treeLine(rows out.Writer, p *stacks.Profile, l *stacks.Line, all uint64, f *stackFlags) error {
-	self, running, text := "-", "-", fmt.Sprintf("… %d more below %s each", l.Others, human.Percent(f.share))
+func (s *stacksAnswer) treeLine(rows out.Writer, p *stacks.Profile, l *stacks.Line, all uint64) error {
+	self, running, text := "-", "-", fmt.Sprintf("… %d more below %s each", l.Others, human.Percent(s.f.share))
 	if l.Others == 0 {
 		self, text = shareOf(l.Self, all), p.Text(l.Node)
-		if f.state() == stacks.Any {
+		if s.f.state() == stacks.Any {
 			running = human.Percent(float64(l.Running) / float64(max(l.Count, 1)))
 		}
 	}
 	return rows.Row([]out.Cell{{}, out.None(fmt.Sprint(l.Count)), out.None(shareOf(l.Count, all)), out.None(self), out.None(running),
-		out.None(l.CutLead(a.width/3) + text)})
+		out.None(l.CutLead(s.a.width/3) + text)})
 }

@@ -54,11 +54,12 @@ or as one table after the other. It begins with the last reading.`,
 			if interval != "" && !on.on {
 				return errors.New("--interval says how often to rank anew with --follow")
 			}
+			t := &topAnswer{a, query.By(by), query.Grouping(group)}
 			if on.on {
 				if a.From != "" {
 					return errors.New("top --follow shows what is used now: leave --from out")
 				}
-				return a.followTop(cmd, &on, interval, query.By(by), query.Grouping(group), n)
+				return t.follow(cmd, &on, interval, n)
 			}
 			if err := a.load(); err != nil {
 				return err
@@ -67,7 +68,7 @@ or as one table after the other. It begins with the last reading.`,
 			if err != nil {
 				return err
 			}
-			if err := a.top(w, query.By(by), query.Grouping(group), n); err != nil {
+			if err := t.write(w, n); err != nil {
 				return err
 			}
 			a.tellDoubtsOf(w, (*query.Distrust).OfProcesses)
@@ -96,52 +97,59 @@ func choice[T ~string](flag string, given T, all []T) error {
 	return fmt.Errorf("--%s %s: use %s%s", flag, given, strings.Join(names, ", "), query.Suggest(string(given), names))
 }
 
-// checkTop refuses quantities and groups that top does not have.
-func checkTop(by query.By, group query.Grouping) error {
-	if err := choice("by", by, query.Bys); err != nil {
-		return err
-	}
-	return choice("group", group, query.Groupings)
+// topAnswer ranks processes, or groups of them, by a quantity.
+type topAnswer struct {
+	a     *app
+	by    query.By
+	group query.Grouping
 }
 
-func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) error {
-	if err := checkTop(by, group); err != nil {
+// check refuses quantities and groups that top does not have.
+func (t *topAnswer) check() error {
+	if err := choice("by", t.by, query.Bys); err != nil {
 		return err
 	}
-	r, err := query.Top(a.Archive, w, by, group, n)
+	return choice("group", t.group, query.Groupings)
+}
+
+func (t *topAnswer) write(w query.Window, n int) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	r, err := query.Top(t.a.Archive, w, t.by, t.group, n)
 	if err != nil {
 		return err
 	}
-	return a.present(func() error { return a.topTable(r, by, group) }, func() error {
-		rows, err := a.topRows(false)
+	return t.a.present(func() error { return t.table(r) }, func() error {
+		rows, err := t.a.rows(answer.PlaceColumns()...)
 		if err != nil {
 			return err
 		}
-		if err := a.consumers(rows, r); err != nil {
+		if err := consumers(rows, r); err != nil {
 			return err
 		}
 		return rows.Close()
 	})
 }
 
-// topTable prints a ranking below the window that it covers.
-func (a *app) topTable(r *query.Ranking, by query.By, group query.Grouping) error {
+// table prints a ranking below the window that it covers.
+func (t *topAnswer) table(r *query.Ranking) error {
 	if len(r.Consumers) == 0 {
-		a.complain(fmt.Sprintf("no process used any %s between %s and %s", by, a.Show(r.From), a.Show(r.To)))
+		t.a.complain(fmt.Sprintf("no process used any %s between %s and %s", t.by, t.a.Show(r.From), t.a.Show(r.To)))
 		return nil
 	}
-	a.prose(fmt.Sprintf("%s to %s (%s), %s", a.Show(r.From), a.Show(r.To), durationText(r.To-r.From), cli.Count(r.N, "process")))
-	a.stdout.Println()
-	return a.topOf(r, by, group)
+	t.a.prose(fmt.Sprintf("%s to %s (%s), %s", t.a.Show(r.From), t.a.Show(r.To), durationText(r.To-r.From), cli.Count(r.N, "process")))
+	t.a.stdout.Println()
+	return t.rows(r)
 }
 
-// topOf prints a ranking as a table.
-func (a *app) topOf(r *query.Ranking, by query.By, group query.Grouping) error {
+// rows prints a ranking as a table.
+func (t *topAnswer) rows(r *query.Ranking) error {
 	keys := []string{"pid"}
-	if group != query.PerProcess {
+	if t.group != query.PerProcess {
 		keys[0] = "processes"
 	}
-	if by == query.ByRuns {
+	if t.by == query.ByRuns {
 		keys = append(keys, "runs")
 	}
 	var columns []out.Column
@@ -149,17 +157,17 @@ func (a *app) topOf(r *query.Ranking, by query.By, group query.Grouping) error {
 	for _, key := range append(append(keys, answer.InRanking...), "name") {
 		f := answer.ByKey(answer.Places, key)
 		c := f.Column()
-		if key == string(by) {
+		if key == string(t.by) {
 			c.Keep = out.Always
 		}
 		fields, columns = append(fields, f), append(columns, c)
 	}
-	rows, err := a.rows(columns...)
+	rows, err := t.a.rows(columns...)
 	if err != nil {
 		return err
 	}
 	for _, c := range r.Consumers {
-		place := &answer.Place{Consumer: c, Ranking: r, By: by}
+		place := &answer.Place{Consumer: c, Ranking: r, By: t.by}
 		cells := []out.Cell{hostCell(&c.Archive.Host)}
 		for _, f := range fields {
 			cells = append(cells, answer.Text(f.Text(place)))
@@ -171,16 +179,8 @@ func (a *app) topOf(r *query.Ranking, by query.By, group query.Grouping) error {
 	return rows.Close()
 }
 
-// topRows begins rows about consumers, for programs.
-func (a *app) topRows(live bool) (out.Writer, error) {
-	if live {
-		return a.liveRows(answer.PlaceColumns()...)
-	}
-	return a.rows(answer.PlaceColumns()...)
-}
-
 // consumers writes the rows of a ranking.
-func (a *app) consumers(rows out.Writer, r *query.Ranking) error {
+func consumers(rows out.Writer, r *query.Ranking) error {
 	for _, c := range r.Consumers {
 		cells := answer.PlaceCells(&answer.Place{Consumer: c, Ranking: r})
 		if err := rows.Row(append([]out.Cell{hostCell(&c.Archive.Host)}, cells...)); err != nil {
