@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -50,9 +49,4 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 		}
 		return aside, err
 	}
-}
-
-// nothing returns the error for a question about something that the archives do not hold.
-func nothing(format string, args ...any) error {
-	return &scope.Error{Kind: scope.Nothing, Err: fmt.Errorf(format, args...)}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -89,4 +90,22 @@ func takesNext(cmd *cobra.Command, s string) bool {
 		}
 	}
 	return false
+}
+
+// needMetrics refuses a command line without a metric.
+func needMetrics(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%s needs a metric: replay metrics lists them", cmd.CommandPath())
+	}
+	return nil
+}
+
+// needOne refuses anything but one argument.
+func needOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s needs %s, in one argument", cmd.CommandPath(), what)
+		}
+		return nil
+	}
 }

@@ -33,7 +33,7 @@ func (b *browsing) goOn(ctx context.Context, opt *browse.Options, args []string)
 	case err != nil && !missing:
 		return err
 	case err == nil && finished(a):
-		return (&following{a: a}).errFinished()
+		return errFinished(a.Paths)
 	}
 	opt.Waiting = "waiting for the first sample in " + strings.Join(paths, ", ") + " (q quits)"
 	changed := make(chan struct{}, 1)

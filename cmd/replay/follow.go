@@ -26,18 +26,6 @@ import (
 	"tachograph/store/recent"
 )
 
-// A follower delivers items as they are recorded: a follow.Follower.
-type follower interface {
-	Next(context.Context) (archive.Item, error)
-	Position() follow.Position
-	Close() error
-}
-
-// followArchives follows archives on disk.
-func followArchives(opt follow.Options, paths ...string) (follower, error) {
-	return follow.Open(opt, paths...)
-}
-
 // followFlags are the flags of commands that can follow a recording.
 type followFlags struct {
 	on  bool
@@ -64,6 +52,10 @@ and reboots. With --from it first prints what the window holds, else it begins n
 It waits where there is no archive yet, says when no more values come, and ends at
 --to, after --for, with Ctrl-C (as tail -f does: the status for a shell is 130), or
 when the program that reads its output has ended.`
+
+// clocks are continuous clocks by class. The clock of a tick differs from those of the groups
+// read for it, because groups are read one after the other.
+type clocks [metric.NumClasses]int64
 
 // following is the state of a command that follows a recording.
 type following struct {
@@ -107,7 +99,7 @@ func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*
 	if a.To != "" && flags.len != "" {
 		return nil, fmt.Errorf("--to and --for both say when to end: give one of them")
 	}
-	f := &following{a: a, items: make(chan archive.Item), taken: make(chan struct{}), calls: make(chan func() error)}
+	f := &following{a: a, pace: pace{clock: a.clock, say: a.tell}, items: make(chan archive.Item), taken: make(chan struct{}), calls: make(chan func() error)}
 	err := a.load(args...)
 	if fault.Of(err) == fault.NotFound {
 		err = f.await(ctx, args)
@@ -116,7 +108,7 @@ func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*
 			a.collector.following()
 			err = f.open()
 		} else if a.From == "" {
-			err = f.errFinished()
+			err = errFinished(a.Paths)
 		}
 	}
 	if err != nil {
@@ -217,12 +209,12 @@ func finished(a *app) bool {
 }
 
 // errFinished is the error that there is nothing to wait for.
-func (f *following) errFinished() error {
+func errFinished(paths []string) error {
 	what := "the archive is"
-	if len(f.a.Paths) > 1 {
+	if len(paths) > 1 {
 		what = "the archives are"
 	}
-	return fmt.Errorf("%s finished: nothing will be added to %s; leave --follow out, or name the directory that is recorded into", what, strings.Join(f.a.Paths, ", "))
+	return fmt.Errorf("%s finished: nothing will be added to %s; leave --follow out, or name the directory that is recorded into", what, strings.Join(paths, ", "))
 }
 
 // keep begins to keep delivered items, and takes in the standing values at the beginning.
@@ -261,7 +253,7 @@ func (f *following) keep(ctx context.Context, keep recent.Keep) error {
 // goOn ends a command whose archives are finished; otherwise it shows what is delivered.
 func (f *following) goOn(ctx context.Context, s shows) error {
 	if f.over {
-		f.a.tell(f.errFinished().Error())
+		f.a.tell(errFinished(f.a.Paths).Error())
 		return nil
 	}
 	return f.run(ctx, s)
@@ -309,7 +301,7 @@ const settle = 5 * time.Millisecond
 
 // run shows what is delivered until ctx ends, errEnough is returned, or nothing more can come.
 func (f *following) run(ctx context.Context, s shows) error {
-	f.pace.start(f)
+	f.pace.start()
 	defer f.pace.stop()
 	ctx, cancel := context.WithCancel(ctx)
 	go f.deliver(ctx)
@@ -469,16 +461,6 @@ func (f *following) release() {
 	}
 	a.Archive = present{f.recent}
 	a.collector.following()
-}
-
-// announce prints the command line, if that was asked for, at the start: following has no end at
-// which to print it.
-func (a *app) announce(cmd *cobra.Command, args []string) {
-	if a.showCommand {
-		for _, line := range a.footer(cmd, args) {
-			a.stderr.Println(line)
-		}
-	}
 }
 
 // present takes the place of the archives after they are closed. It holds the items that the

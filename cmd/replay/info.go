@@ -134,16 +134,6 @@ func labelText(l metric.Label) string {
 	return l.Value
 }
 
-func nonEmpty(list ...string) []string {
-	var out []string
-	for _, s := range list {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 func infoRows(a *app) error {
 	columns := []out.Column{
 		{Name: "path"}, {Name: "id"}, {Name: "format"}, {Name: "host_name"}, {Name: "host_id"}, {Name: "platform"},
@@ -169,10 +159,4 @@ func infoRows(a *app) error {
 		}
 	}
 	return w.Close()
-}
-
-// boolean is a cell that holds true or false, in JSON and CSV alike.
-func boolean(b bool) out.Cell {
-	text := fmt.Sprint(b)
-	return out.Cell{Kind: out.Detail, Raw: []byte(text), Human: text}
 }

@@ -6,6 +6,8 @@ import (
 	"tachograph/cmd/replay/internal/scope"
 	"tachograph/sample/catalog"
 	"tachograph/store"
+	"tachograph/store/archive"
+	"tachograph/store/follow"
 )
 
 // openStore opens archives on disk. The catalogue supplies what old archives left out of their
@@ -27,4 +29,16 @@ func openFor(ctx context.Context, paths ...string) (*store.Reader, error) {
 		r.Single()
 	}
 	return r, err
+}
+
+// A follower delivers items as they are recorded: a follow.Follower.
+type follower interface {
+	Next(context.Context) (archive.Item, error)
+	Position() follow.Position
+	Close() error
+}
+
+// followArchives follows archives on disk.
+func followArchives(opt follow.Options, paths ...string) (follower, error) {
+	return follow.Open(opt, paths...)
 }

@@ -9,7 +9,7 @@ import (
 
 // pace knows when something should come, and says when nothing does.
 type pace struct {
-	f     *following
+	clock *clock
 	every time.Duration // how often the class is read that is read most often; 0: that is not known
 	last  int64         // wall clock of the newest tick; 0 if there is none
 	told  bool          // it has been said that nothing comes
@@ -33,16 +33,13 @@ func (p *pace) of(info *store.ArchiveInfo) {
 // patience is how long nothing may come before that is said.
 func (p *pace) patience() time.Duration { return 3*p.every + 2*time.Second }
 
-func (p *pace) start(f *following) {
-	if p.f = f; p.say == nil {
-		p.say = f.a.tell
-	}
+func (p *pace) start() {
 	p.timer = time.NewTimer(time.Hour)
 	p.timer.Stop()
 	if p.every == 0 {
 		return
 	}
-	if since := f.a.Now().Sub(time.Unix(0, p.last)); p.last != 0 && since > p.patience() {
+	if since := p.clock.Now().Sub(time.Unix(0, p.last)); p.last != 0 && since > p.patience() {
 		p.silent()
 		return
 	}
@@ -74,7 +71,7 @@ func (p *pace) event(e *metric.Event) {
 	if e.Kind == metric.EventStop && !p.told {
 		p.told = true
 		p.timer.Stop()
-		p.say("the recorder stopped at " + p.f.a.Show(e.At.Wall) + "; waiting for it")
+		p.say("the recorder stopped at " + p.clock.Show(e.At.Wall) + "; waiting for it")
 	}
 }
 
@@ -95,6 +92,6 @@ func (p *pace) silence() string {
 	if p.last == 0 {
 		return "nothing has been recorded yet: is the recorder running?"
 	}
-	ago := p.f.a.Now().Sub(time.Unix(0, p.last)).Round(time.Second)
-	return "the last sample is of " + p.f.a.Show(p.last) + ", " + durationText(int64(ago)) + " ago: is the recorder running?"
+	ago := p.clock.Now().Sub(time.Unix(0, p.last)).Round(time.Second)
+	return "the last sample is of " + p.clock.Show(p.last) + ", " + durationText(int64(ago)) + " ago: is the recorder running?"
 }

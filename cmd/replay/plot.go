@@ -5,12 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/chart"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/plot"
-	"tachograph/store/query"
 )
 
 // plotWidth is the width of a chart where the output is no terminal.
@@ -63,14 +61,6 @@ and what happened is marked. "-o -" writes SVG to the standard output, which wit
 	return cmd
 }
 
-// plotting draws series.
-type plotting struct {
-	a      *app
-	series seriesFlags
-	height int // of each chart in the terminal
-	file   pictureFlags
-}
-
 // charts draws in the terminal.
 func (p *plotting) charts(args []string) error {
 	a := p.a
@@ -106,30 +96,3 @@ func (p *plotting) charts(args []string) error {
 
 // timeRoom is the number of columns for each time on the axis.
 const timeRoom = 10
-
-// read computes the series that the arguments name, in so many points over the window that it
-// returns, and prints which of the series are distrusted.
-func (p *plotting) read(args []string, points int) ([]*plot.Series, query.Window, error) {
-	a := p.a
-	r, targets, err := a.request(&p.series, args, query.Shown)
-	if err != nil {
-		return nil, r.Window, err
-	}
-	doubts := a.doubts(r.Window)
-	list, err := plot.Read(a.Archive, targets, &r, points, func(t query.Target, s *query.Series) { doubts.of(t, s) })
-	if err == nil && len(list) == 0 {
-		err = a.nothing(targets, &p.series, r)
-	}
-	if err != nil {
-		return nil, r.Window, err
-	}
-	for _, one := range doubts.told {
-		a.complain("replay: " + a.doubt(one))
-	}
-	return list, r.Window, nil
-}
-
-// notDrawn says that there is no room for n series.
-func notDrawn(n int) string {
-	return fmt.Sprintf("not drawn: %s (choose with --instance)", cli.Count(n, "more series"))
-}

@@ -14,13 +14,6 @@ import (
 	"tachograph/cmd/replay/internal/plot"
 )
 
-// pictureFlags describe the picture.
-type pictureFlags struct {
-	path, size    string
-	png, dark     bool
-	width, height int // height 0: as high as its panels
-}
-
 func (f *pictureFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.path, "output", "o", "", "write a picture: a file that ends in .svg or .png, or - for the standard output")

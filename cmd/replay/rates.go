@@ -3,11 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/replay/internal/human"
 	"tachograph/store/query"
 )
-
-func figures(x float64) string { return human.Figures(x) }
 
 func ratesCommand(a *app) *cobra.Command {
 	f := &seriesFlags{}

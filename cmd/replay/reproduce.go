@@ -26,6 +26,16 @@ func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 	}
 }
 
+// announce prints the command line, if that was asked for, at the start: following has no end at
+// which to print it.
+func (a *app) announce(cmd *cobra.Command, args []string) {
+	if a.showCommand {
+		for _, line := range a.footer(cmd, args) {
+			a.stderr.Println(line)
+		}
+	}
+}
+
 // footer returns the command that gives an answer again, and the archives it was read from.
 func (s *session) footer(cmd *cobra.Command, args []string) []string {
 	var ids []string

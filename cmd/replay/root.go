@@ -106,21 +106,3 @@ func notCommand(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
-
-// needMetrics refuses a command line without a metric.
-func needMetrics(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return fmt.Errorf("%s needs a metric: replay metrics lists them", cmd.CommandPath())
-	}
-	return nil
-}
-
-// needOne refuses anything but one argument.
-func needOne(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return fmt.Errorf("%s needs %s, in one argument", cmd.CommandPath(), what)
-		}
-		return nil
-	}
-}

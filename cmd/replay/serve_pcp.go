@@ -15,12 +15,6 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// pcpOptions say how to answer PCP's tools.
-type pcpOptions struct {
-	listen            string // the address; "" if they are not answered
-	remote, allAccess bool
-}
-
 // check refuses options for PCP's tools if those are not answered.
 func (o *pcpOptions) check() error {
 	switch {
@@ -47,12 +41,6 @@ func (o *pcpOptions) share(server, door *serve.Options, alone bool) {
 
 func withoutSocket(opt *serve.Options) {
 	opt.Mode, opt.Group, opt.Access.Users, opt.Access.Groups = 0, "", nil, nil
-}
-
-// A pcpServer answers PCP's tools.
-type pcpServer struct {
-	door   *serve.Door
-	server *pcpserve.Server
 }
 
 func (s *serving) openPCP(opt serve.Options, how pcpOptions) error {

@@ -97,7 +97,7 @@ func (s *snapshot) run(cmd *cobra.Command, args []string) error {
 	if opt.Instance, err = s.instance(); err != nil {
 		return err
 	}
-	mapping, err := s.mapping()
+	mapping, err := mappingOf(s.redact, s.keyFile)
 	if err != nil {
 		return err
 	}

@@ -13,21 +13,21 @@ const (
 	redactAll   = "all"
 )
 
-// mapping returns what replaces names; nil leaves them.
-func (s *snapshot) mapping() (*redact.Mapping, error) {
-	opt := redact.Options{All: s.redact == redactAll}
-	switch s.redact {
+// mappingOf returns what replaces names; nil leaves them.
+func mappingOf(replace, keyFile string) (*redact.Mapping, error) {
+	opt := redact.Options{All: replace == redactAll}
+	switch replace {
 	case "":
-		if s.keyFile != "" {
+		if keyFile != "" {
 			return nil, errors.New("--key-file is for pseudonyms: --redact makes them")
 		}
 		return nil, nil
 	case redactNames, redactAll:
 	default:
-		return nil, fmt.Errorf("--redact=%s: it is --redact, or --redact=all for well-known names as well", s.redact)
+		return nil, fmt.Errorf("--redact=%s: it is --redact, or --redact=all for well-known names as well", replace)
 	}
-	if s.keyFile != "" {
-		key, err := redact.ReadKey(s.keyFile)
+	if keyFile != "" {
+		key, err := redact.ReadKey(keyFile)
 		if err != nil {
 			return nil, fmt.Errorf("--key-file: %w", err)
 		}

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
 )
-
-// clocks are continuous clocks by class. The clock of a tick differs from those of the groups
-// read for it, because groups are read one after the other.
-type clocks [metric.NumClasses]int64
 
 // upTo returns an archive without the ticks and events that the follower delivers.
 func (f *following) upTo(a query.Archive) query.Archive {

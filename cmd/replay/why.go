@@ -87,10 +87,6 @@ func (a *app) betweenArchives(w query.Window, err error) bool {
 	return w.From > from && w.To < to
 }
 
-// errUntold ends a command that has already printed its answer: that the recording cannot answer
-// the question.
-var errUntold = errors.New("it cannot be told")
-
 // why answers for each host. found is set if something was out of the ordinary, untold if the
 // recording cannot answer the question for some host.
 func (a *app) why(w query.Window, at int64) (found, untold bool, err error) {
