@@ -13,6 +13,7 @@ import (
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/scope"
+	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/store"
 	"tachograph/store/fault"
 )
@@ -32,6 +33,8 @@ type app struct {
 	// if none did.
 	ctx    context.Context
 	signal syscall.Signal
+	// answers is the function answers, which is above the commands of which one, serve, needs it.
+	answers func(archives, derived []string, now func() time.Time) ask.Run
 	// damage holds the warnings of an answer that goes to a program.
 	damage []string
 }

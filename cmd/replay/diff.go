@@ -16,22 +16,6 @@ import (
 	"tachograph/store/query"
 )
 
-type diffFlags struct {
-	before, after, at, against string
-	all                        bool
-	n                          int
-}
-
-// A comparison compares window a with window b, for the hosts of b.
-type comparison struct {
-	a, b query.Window
-	// against is the ID of the host of window a if it is not that of b, and name is what it is
-	// called.
-	against, name string
-	// usual are the windows that show what is usual, if those are not the ones before b.
-	usual []query.Window
-}
-
 func diffCommand(a *app) *cobra.Command {
 	f := &diffFlags{}
 	cmd := &cobra.Command{

@@ -2,17 +2,10 @@ package main
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"tachograph/cmd/internal/when"
 	"tachograph/store/query"
 )
-
-func spanText(c *clock, w query.Window) string {
-	at := func(wall int64) string { return c.In(wall).Format(time.RFC3339Nano) }
-	return at(w.From) + ".." + at(w.To)
-}
 
 // comparison reads the windows from arguments or flags.
 func (s *session) comparison(w query.Window, f *diffFlags, args []string) (*comparison, error) {
@@ -44,32 +37,6 @@ func (s *session) diffWindows(w query.Window, f *diffFlags, args []string) (firs
 		}
 	}
 	return first, second, nil
-}
-
-func (s *session) parseSpan(text string) (query.Window, error) {
-	from, to, ok := strings.Cut(text, "..")
-	if !ok {
-		return query.Window{}, fmt.Errorf("%q is not a window: write FROM..TO, such as 03:00..03:10", text)
-	}
-	ref := s.Reference()
-	start, err := ref.Parse(from)
-	if err != nil {
-		return query.Window{}, err
-	}
-	var end time.Time
-	if strings.HasPrefix(to, "+") {
-		d, err := when.Offset(to)
-		if err != nil {
-			return query.Window{}, err
-		}
-		end = start.Add(d)
-	} else if end, err = ref.Parse(to); err != nil {
-		return query.Window{}, err
-	}
-	if !end.After(start) {
-		return query.Window{}, fmt.Errorf("the window %s ends before it begins", text)
-	}
-	return query.Window{From: start.UnixNano(), To: end.UnixNano()}, nil
 }
 
 func (s *session) aroundInstant(w query.Window, f *diffFlags) (first, second query.Window, err error) {

@@ -133,15 +133,3 @@ func (s *session) distrustText(d *query.Distrust) string {
 	}
 	return text + ": " + d.Because
 }
-
-// distrustLines prints in an overview which metrics are distrusted.
-func (q *overviewAnswer) distrustLines(list []*query.Distrust) {
-	const most = 4
-	for i, d := range list {
-		if i == most {
-			q.a.prose("distrust  … and more: replay info shows all")
-			break
-		}
-		q.a.alarming("distrust  " + q.a.doubt(d))
-	}
-}

@@ -11,8 +11,6 @@ import (
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/sample/metric"
-	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -162,18 +160,4 @@ func (a *app) events(w query.Window, patterns []string) error {
 		a.complain("no events in this window")
 	}
 	return nil
-}
-
-func eventColumns() []out.Column {
-	return []out.Column{
-		{Name: "time", Width: timeWidth}, {Name: "kind", Width: len(metric.EventProcessStart), Keep: out.Always}, {Name: "text"},
-		{Name: "indom", Only: out.InMachine}, {Name: "key", Only: out.InMachine}, {Name: "labels", Only: out.InMachine},
-	}
-}
-
-func eventCells(e *store.Event, text string) []out.Cell {
-	return []out.Cell{
-		hostCell(&e.Archive.Host), out.At(e.At.Wall), out.Str(string(e.Kind)).If(alarmingEvent(e)), out.Str(text),
-		out.Str(e.Indom), out.Str(e.Key), out.Labels(e.Labels),
-	}
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
@@ -28,7 +26,6 @@ type liveSeries struct {
 
 	metrics int // known when the targets were found
 	targets []*liveTarget
-	steps   *liveSteps // nil without --step
 }
 
 // A liveTarget is a metric or an expression, and how far it has been shown.
@@ -47,38 +44,6 @@ const timeWidth = len("2006-01-02 15:04:05.000")
 // keptTicks is the number of ticks of each class that are kept: expressions look back three
 // intervals of the class that is read most rarely.
 const keptTicks = 5
-
-// followSeries shows the values of the window, if there is one, and then new ones.
-func (a *app) followSeries(cmd *cobra.Command, f *seriesFlags, args []string, column string, mode query.Mode) error {
-	ctx, stop := a.untilEnded()
-	defer stop()
-	on, err := a.follow(ctx, &f.follow)
-	if err != nil {
-		return err
-	}
-	defer on.close()
-	l := &liveSeries{following: on, args: args, column: column, cells: make([]out.Cell, 5)}
-	if err := l.prepare(f, mode); err != nil {
-		return err
-	}
-	if err := on.keep(ctx, recent.Keep{Ticks: keptTicks, For: l.keepFor(), NoEvents: true, Metric: l.wants}); err != nil {
-		return err
-	}
-	a.announce(cmd, args)
-	if err := l.start(); err != nil {
-		return err
-	}
-	defer l.rows.Close()
-	if err := l.before(); err != nil {
-		return err
-	}
-	on.doubt(l.doubts)
-	if l.steps == nil {
-		l.release()
-	}
-	defer on.fit(l.rows)()
-	return on.goOn(ctx, l)
-}
 
 // prepare reads the arguments and flags.
 func (l *liveSeries) prepare(f *seriesFlags, mode query.Mode) error {
@@ -170,9 +135,6 @@ func (l *liveSeries) start() error {
 	which, whose := out.Metric, out.Instance
 	which.Width, whose.Width, whose.Only = min(name, widest), min(instance, widest), only
 	l.rows, err = l.a.liveRows(out.Column{Name: "time", Width: timeWidth}, which, whose, out.Column{Name: l.column, Right: true, Width: 10})
-	if err == nil && l.request.Step > 0 {
-		l.steps, err = newLiveSteps(l)
-	}
 	if err != nil {
 		return err
 	}
@@ -183,9 +145,6 @@ func (l *liveSeries) start() error {
 // which rates go on.
 func (l *liveSeries) before() error {
 	a := l.a
-	if l.steps != nil {
-		return l.steps.before()
-	}
 	if a.From == "" {
 		for _, t := range l.targets {
 			l.shownUntil(t)
@@ -252,16 +211,20 @@ func (l *liveSeries) show(t *liveTarget, all func(func(*query.Series, error) boo
 	return nil
 }
 
+// found finds the targets that are new since it was called last.
+func (l *liveSeries) found() error {
+	n := l.recent.Known()
+	if n == l.metrics {
+		return nil
+	}
+	l.metrics = n
+	return l.find(l.recent)
+}
+
 // tick shows the values that a tick brought.
 func (l *liveSeries) tick(class metric.Class) error {
-	if n := l.recent.Known(); n != l.metrics {
-		l.metrics = n
-		if err := l.find(l.recent); err != nil {
-			return err
-		}
-	}
-	if l.steps != nil {
-		return l.steps.tick()
+	if err := l.found(); err != nil {
+		return err
 	}
 	newest := l.recent.Newest(class)
 	for _, t := range l.targets {
@@ -314,13 +277,8 @@ func (l *liveSeries) expression(t *liveTarget, class metric.Class) error {
 	return err
 }
 
-// end shows the unfinished steps; without --step nothing is left.
-func (l *liveSeries) end() error {
-	if l.steps != nil {
-		return l.steps.end()
-	}
-	return nil
-}
+// end has nothing left to show.
+func (l *liveSeries) end() error { return nil }
 
 // event ignores events: other commands show them.
 func (l *liveSeries) event(*store.ArchiveInfo, *metric.Event) error { return nil }

@@ -13,7 +13,6 @@ import (
 type liveSteps struct {
 	*liveSeries
 	limit int64 // the end of the window; 0 for none
-
 }
 
 // keptStep is the longest step that is computed from the kept ticks. Longer steps are read from
@@ -152,7 +151,10 @@ func only(s *query.Series, wants func(wall int64) bool) *query.Series {
 }
 
 // tick shows the steps that are over now.
-func (s *liveSteps) tick() error {
+func (s *liveSteps) tick(metric.Class) error {
+	if err := s.found(); err != nil {
+		return err
+	}
 	for _, t := range s.targets {
 		if t.next == 0 { // The target is new.
 			s.start(t, s.newest())

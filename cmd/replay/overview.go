@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
@@ -21,17 +20,6 @@ import (
 // longOverview is the longest window that an overview takes by itself: of a
 // directory with a month of archives it shows the last day.
 const longOverview = 24 * time.Hour
-
-// sparkPoints is how wide the small charts are, where the terminal does not reach
-// farther.
-const sparkPoints = 40
-
-// sparkMost is how many points small charts are asked for: as many as the terminal
-// may have room for beside what else is in their rows.
-func (p *page) sparkMost() int {
-	const beside = 60
-	return max(sparkPoints, min(p.width, 1000)-beside)
-}
 
 // overview is what replay shows when it is asked nothing in particular.
 func (a *app) overview(cmd *cobra.Command, args []string) error {
@@ -112,22 +100,6 @@ func (q *overviewAnswer) host(o *query.Overview, footer int) {
 		}
 	}
 	q.topLines(o, left)
-}
-
-// bold marks a heading on a terminal.
-func (p *page) bold(s string) visible.Styled {
-	if !p.color {
-		return visible.Styled(visible.Text(s))
-	}
-	return visible.Bold(s)
-}
-
-// alarm marks what is out of the ordinary on a terminal, if it is.
-func (p *page) alarm(s string, is bool) visible.Styled {
-	if !p.color || !is {
-		return visible.Styled(visible.Text(s))
-	}
-	return visible.Alarm(s)
 }
 
 func (q *overviewAnswer) headline(o *query.Overview) {
@@ -300,4 +272,16 @@ func (q *overviewAnswer) rows() error {
 		}
 	}
 	return rows.Close()
+}
+
+// distrustLines prints in an overview which metrics are distrusted.
+func (q *overviewAnswer) distrustLines(list []*query.Distrust) {
+	const most = 4
+	for i, d := range list {
+		if i == most {
+			q.a.prose("distrust  … and more: replay info shows all")
+			break
+		}
+		q.a.alarming("distrust  " + q.a.doubt(d))
+	}
 }

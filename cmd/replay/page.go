@@ -323,3 +323,30 @@ func shrink(points []float64, n int) []float64 {
 	}
 	return out
 }
+
+// sparkPoints is how wide the small charts are, where the terminal does not reach
+// farther.
+const sparkPoints = 40
+
+// sparkMost is how many points small charts are asked for: as many as the terminal
+// may have room for beside what else is in their rows.
+func (p *page) sparkMost() int {
+	const beside = 60
+	return max(sparkPoints, min(p.width, 1000)-beside)
+}
+
+// bold marks a heading on a terminal.
+func (p *page) bold(s string) visible.Styled {
+	if !p.color {
+		return visible.Styled(visible.Text(s))
+	}
+	return visible.Bold(s)
+}
+
+// alarm marks what is out of the ordinary on a terminal, if it is.
+func (p *page) alarm(s string, is bool) visible.Styled {
+	if !p.color || !is {
+		return visible.Styled(visible.Text(s))
+	}
+	return visible.Alarm(s)
+}

@@ -11,7 +11,6 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/answer"
-	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/scope"
@@ -58,7 +57,7 @@ recorder kept it, else its program.`,
 				return err
 			}
 			if (a.From != "" || a.To != "") && f.at == "" {
-				err = a.history(w, m, f, args)
+				err = a.history(w, m, f.step, f.n, args)
 			} else {
 				err = a.processTable(w, m, f, args)
 			}
@@ -118,11 +117,6 @@ func (s *session) moment(text string, w query.Window) (int64, error) {
 		return 0, &scope.Error{Kind: scope.Outside, Err: fmt.Errorf("nothing was recorded at %s: %s", s.Show(at), text)}
 	}
 	return at, nil
-}
-
-// hostsOf returns the hosts of a window.
-func (s *session) hostsOf(w query.Window) []metric.Host {
-	return slices.DeleteFunc(slices.Clone(s.Archive.Hosts()), func(h metric.Host) bool { return !w.Wants(h.ID) })
 }
 
 // stances prints, before an answer that shows the last values, what state each host was in that
@@ -339,17 +333,3 @@ func treeOrder(list []*query.Process) ([]*query.Process, map[*query.Process]stri
 	}
 	return order, prefix
 }
-
-// niceStep returns a round step that divides a span into at most about so many rows.
-func niceStep(span int64, rows int64) int64 {
-	for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
-		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
-		time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour} {
-		if span/int64(d) <= rows {
-			return int64(d)
-		}
-	}
-	return int64(7 * 24 * time.Hour)
-}
-
-func durationText(d int64) string { return human.Duration(time.Duration(d)) }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
@@ -24,7 +25,7 @@ const (
 )
 
 // history prints the lives of the processes that match.
-func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []string) error {
+func (a *app) history(w query.Window, m *query.Matcher, every string, most int, args []string) error {
 	if m.All() {
 		return fmt.Errorf("the history of every process is too long: name some, or see with replay top which used most")
 	}
@@ -34,14 +35,13 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 		to = min(to, w.To)
 	}
 	step := max(niceStep(to-from, historyRows), int64(metric.Process.Interval()))
-	if f.step != "" {
-		d, err := when.Duration(f.step)
+	if every != "" {
+		d, err := when.Duration(every)
 		if err != nil || d <= 0 {
-			return fmt.Errorf("--step %s is not a length of time (write 30s, 5m)", f.step)
+			return fmt.Errorf("--step %s is not a length of time (write 30s, 5m)", every)
 		}
 		step = int64(d)
 	}
-	most := f.n
 	if most == 0 {
 		most = historyMost
 	}
@@ -248,4 +248,16 @@ func highest(xs []float64) float64 {
 		}
 	}
 	return top
+}
+
+// niceStep returns a round step that divides a span into at most about so many rows.
+func niceStep(span int64, rows int64) int64 {
+	for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour} {
+		if span/int64(d) <= rows {
+			return int64(d)
+		}
+	}
+	return int64(7 * 24 * time.Hour)
 }

@@ -14,7 +14,7 @@ import (
 // serveQuestions serves the questions that replay answers.
 func (s *serving) serveQuestions() {
 	limits := ask.DefaultLimits
-	questions := ask.New(answers(s.served, s.a.Derived, s.a.Now), limits)
+	questions := ask.New(s.a.answers(s.served, s.a.Derived, s.a.Now), limits)
 	path, handler := questions.Handler(s.server.RPC()...)
 	s.server.Add(serve.Part{Path: path, Handler: handler, Service: tachographv1connect.QueryServiceName,
 		About: "what replay answers, over what has been recorded", Timeout: limits.Longest + time.Second, AtOnce: limits.AtOnce + limits.Waiting})

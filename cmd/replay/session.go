@@ -4,9 +4,11 @@ import (
 	"slices"
 
 	"tachograph/cmd/replay/internal/scope"
+	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/fault"
 	"tachograph/store/follow"
+	"tachograph/store/query"
 )
 
 // What the commands call by short names.
@@ -26,4 +28,9 @@ type session struct {
 // others.
 func (s *session) failed() bool {
 	return slices.ContainsFunc(s.Losses, func(l store.Loss) bool { return l.Kind == fault.Bug })
+}
+
+// hostsOf returns the hosts of a window.
+func (s *session) hostsOf(w query.Window) []metric.Host {
+	return slices.DeleteFunc(slices.Clone(s.Archive.Hosts()), func(h metric.Host) bool { return !w.Wants(h.ID) })
 }

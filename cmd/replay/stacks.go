@@ -16,26 +16,8 @@ import (
 	"tachograph/store/query"
 )
 
-// The formats of stacks besides those of all answers.
-const (
-	foldedFormat     = "folded"
-	pprofFormat      = "pprof"
-	speedscopeFormat = "speedscope"
-)
-
-var stackFormats = []string{string(out.Table), string(out.CSV), string(out.JSON), foldedFormat, pprofFormat, speedscopeFormat}
-
 // nearby is how far from an instant to look for stacks.
 const nearby = 10 * time.Minute
-
-type stackFlags struct {
-	at, by, min, format, dst string
-	symbols                  string
-	running, waiting         bool
-	top, force               bool
-	n                        int
-	share                    float64
-}
 
 func stacksCommand(a *app) *cobra.Command {
 	f := &stackFlags{}
@@ -135,21 +117,6 @@ func (f *stackFlags) check(a *app) error {
 	return nil
 }
 
-// file reports whether the format is for a profiler.
-func (f *stackFlags) file() bool {
-	return f.format == foldedFormat || f.format == pprofFormat || f.format == speedscopeFormat
-}
-
-func (f *stackFlags) state() stacks.State {
-	switch {
-	case f.running:
-		return stacks.Running
-	case f.waiting:
-		return stacks.Waiting
-	}
-	return stacks.Any
-}
-
 // symbolsIn returns a function that names functions by the files below a directory; nil if dir
 // is empty.
 func symbolsIn(dir string) (stacks.Symbols, error) {
@@ -229,13 +196,6 @@ func windowWords(s *session, w query.Window) string {
 		to = w.To
 	}
 	return fmt.Sprintf("between %s and %s", s.Show(from), s.Show(to))
-}
-
-// stacksAnswer shows the profiles of hosts as the flags have it.
-type stacksAnswer struct {
-	a    *app
-	f    *stackFlags
-	list []*stacks.Profile
 }
 
 func (s *stacksAnswer) write(cmd *cobra.Command, args []string) error {

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tachograph/cmd/internal/when"
+	"tachograph/store/query"
+)
+
+type diffFlags struct {
+	before, after, at, against string
+	all                        bool
+	n                          int
+}
+
+// A comparison compares window a with window b, for the hosts of b.
+type comparison struct {
+	a, b query.Window
+	// against is the ID of the host of window a if it is not that of b, and name is what it is
+	// called.
+	against, name string
+	// usual are the windows that show what is usual, if those are not the ones before b.
+	usual []query.Window
+}
+
+func spanText(c *clock, w query.Window) string {
+	at := func(wall int64) string { return c.In(wall).Format(time.RFC3339Nano) }
+	return at(w.From) + ".." + at(w.To)
+}
+
+func (s *session) parseSpan(text string) (query.Window, error) {
+	from, to, ok := strings.Cut(text, "..")
+	if !ok {
+		return query.Window{}, fmt.Errorf("%q is not a window: write FROM..TO, such as 03:00..03:10", text)
+	}
+	ref := s.Reference()
+	start, err := ref.Parse(from)
+	if err != nil {
+		return query.Window{}, err
+	}
+	var end time.Time
+	if strings.HasPrefix(to, "+") {
+		d, err := when.Offset(to)
+		if err != nil {
+			return query.Window{}, err
+		}
+		end = start.Add(d)
+	} else if end, err = ref.Parse(to); err != nil {
+		return query.Window{}, err
+	}
+	if !end.After(start) {
+		return query.Window{}, fmt.Errorf("the window %s ends before it begins", text)
+	}
+	return query.Window{From: start.UnixNano(), To: end.UnixNano()}, nil
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/stacks"
+)
+
+// The formats of stacks besides those of all answers.
+const (
+	foldedFormat     = "folded"
+	pprofFormat      = "pprof"
+	speedscopeFormat = "speedscope"
+)
+
+var stackFormats = []string{string(out.Table), string(out.CSV), string(out.JSON), foldedFormat, pprofFormat, speedscopeFormat}
+
+type stackFlags struct {
+	at, by, min, format, dst string
+	symbols                  string
+	running, waiting         bool
+	top, force               bool
+	n                        int
+	share                    float64
+}
+
+// file reports whether the format is for a profiler.
+func (f *stackFlags) file() bool {
+	return f.format == foldedFormat || f.format == pprofFormat || f.format == speedscopeFormat
+}
+
+func (f *stackFlags) state() stacks.State {
+	switch {
+	case f.running:
+		return stacks.Running
+	case f.waiting:
+		return stacks.Waiting
+	}
+	return stacks.Any
+}
+
+// stacksAnswer shows the profiles of hosts as the flags have it.
+type stacksAnswer struct {
+	a    *app
+	f    *stackFlags
+	list []*stacks.Profile
+}

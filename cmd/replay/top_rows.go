@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/answer"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/store/query"
+)
+
+// choice checks that a flag's value is one of the choices.
+func choice[T ~string](flag string, given T, all []T) error {
+	var names []string
+	for _, c := range all {
+		if c == given {
+			return nil
+		}
+		names = append(names, string(c))
+	}
+	return fmt.Errorf("--%s %s: use %s%s", flag, given, strings.Join(names, ", "), query.Suggest(string(given), names))
+}
+
+// topAnswer ranks processes, or groups of them, by a quantity.
+type topAnswer struct {
+	a     *app
+	by    query.By
+	group query.Grouping
+}
+
+// check refuses quantities and groups that top does not have.
+func (t *topAnswer) check() error {
+	if err := choice("by", t.by, query.Bys); err != nil {
+		return err
+	}
+	return choice("group", t.group, query.Groupings)
+}
+
+func (t *topAnswer) write(w query.Window, n int) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	r, err := query.Top(t.a.Archive, w, t.by, t.group, n)
+	if err != nil {
+		return err
+	}
+	return t.a.present(func() error { return t.table(r) }, func() error {
+		rows, err := t.a.rows(answer.PlaceColumns()...)
+		if err != nil {
+			return err
+		}
+		if err := consumers(rows, r); err != nil {
+			return err
+		}
+		return rows.Close()
+	})
+}
+
+// table prints a ranking below the window that it covers.
+func (t *topAnswer) table(r *query.Ranking) error {
+	if len(r.Consumers) == 0 {
+		t.a.complain(fmt.Sprintf("no process used any %s between %s and %s", t.by, t.a.Show(r.From), t.a.Show(r.To)))
+		return nil
+	}
+	t.a.prose(fmt.Sprintf("%s to %s (%s), %s", t.a.Show(r.From), t.a.Show(r.To), durationText(r.To-r.From), cli.Count(r.N, "process")))
+	t.a.stdout.Println()
+	return t.rows(r)
+}
+
+// rows prints a ranking as a table.
+func (t *topAnswer) rows(r *query.Ranking) error {
+	keys := []string{"pid"}
+	if t.group != query.PerProcess {
+		keys[0] = "processes"
+	}
+	if t.by == query.ByRuns {
+		keys = append(keys, "runs")
+	}
+	var columns []out.Column
+	var fields []*answer.Field[*answer.Place]
+	for _, key := range append(append(keys, answer.InRanking...), "name") {
+		f := answer.ByKey(answer.Places, key)
+		c := f.Column()
+		if key == string(t.by) {
+			c.Keep = out.Always
+		}
+		fields, columns = append(fields, f), append(columns, c)
+	}
+	rows, err := t.a.rows(columns...)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.Consumers {
+		place := &answer.Place{Consumer: c, Ranking: r, By: t.by}
+		cells := []out.Cell{hostCell(&c.Archive.Host)}
+		for _, f := range fields {
+			cells = append(cells, answer.Text(f.Text(place)))
+		}
+		if err := rows.Row(cells); err != nil {
+			return err
+		}
+	}
+	return rows.Close()
+}
+
+// consumers writes the rows of a ranking.
+func consumers(rows out.Writer, r *query.Ranking) error {
+	for _, c := range r.Consumers {
+		cells := answer.PlaceCells(&answer.Place{Consumer: c, Ranking: r})
+		if err := rows.Row(append([]out.Cell{hostCell(&c.Archive.Host)}, cells...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
