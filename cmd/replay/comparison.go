@@ -30,12 +30,20 @@ func spanText(c *clock, w query.Window) string {
 	return at(w.From) + ".." + at(w.To)
 }
 
-func (s *session) parseSpan(text string) (query.Window, error) {
+// diffQuestion is what a command line wants compared.
+type diffQuestion struct {
+	s    *session
+	w    query.Window
+	f    *diffFlags
+	args []string
+}
+
+func (q *diffQuestion) parse(text string) (query.Window, error) {
 	from, to, ok := strings.Cut(text, "..")
 	if !ok {
 		return query.Window{}, fmt.Errorf("%q is not a window: write FROM..TO, such as 03:00..03:10", text)
 	}
-	ref := s.Reference()
+	ref := q.s.Reference()
 	start, err := ref.Parse(from)
 	if err != nil {
 		return query.Window{}, err
@@ -54,4 +62,13 @@ func (s *session) parseSpan(text string) (query.Window, error) {
 		return query.Window{}, fmt.Errorf("the window %s ends before it begins", text)
 	}
 	return query.Window{From: start.UnixNano(), To: end.UnixNano()}, nil
+}
+
+// diffAnswer shows what differs between the windows of a comparison.
+type diffAnswer struct {
+	a     *app
+	w     query.Window
+	c     *comparison
+	f     *diffFlags
+	shown []*query.Change
 }

@@ -59,13 +59,15 @@ recorded.`,
 			if err != nil {
 				return err
 			}
-			c, err := a.comparison(w, f, args)
+			c, err := (&diffQuestion{&a.session, w, f, args}).comparison()
 			if err != nil {
 				return err
 			}
-			if err := a.diff(w, c, f); err != nil {
+			q := &diffAnswer{a: a, w: w, c: c, f: f}
+			if err := a.present(q.text, q.rows); err != nil {
 				return err
 			}
+			q.doubts()
 			a.Used.From, a.Used.To = min(c.a.From, c.b.From), max(c.a.To, c.b.To)
 			absolute := []string{spanText(a.clock, c.a), spanText(a.clock, c.b)}
 			if f.against != "" {
@@ -86,96 +88,104 @@ recorded.`,
 	return cmd
 }
 
-func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
-	rows, err := a.forPrograms(out.Column{Name: "kind"}, out.Column{Name: "subject"}, out.Column{Name: "instance"}, out.Column{Name: "aspect"},
+// each calls fn with each host that was compared and as many of its changes as are wanted.
+func (q *diffAnswer) each(fn func(h *metric.Host, found *query.Differences, changes []*query.Change) error) error {
+	for _, h := range q.a.hostsOf(q.w) {
+		one := query.Window{Hosts: []string{h.ID}, From: q.c.b.From, To: q.c.b.To}
+		if _, _, list := query.Covered(q.a.Archive, one); h.ID == q.c.against || len(list) == 0 {
+			continue
+		}
+		found, err := query.Compare(q.a.Archive, query.DiffRequest{Host: h.ID, A: q.c.a, B: q.c.b, Against: q.c.against, Usual: q.c.usual, All: q.f.all})
+		if err != nil {
+			return err
+		}
+		changes := found.Changes
+		if q.f.n > 0 && len(changes) > q.f.n {
+			changes = changes[:q.f.n]
+		}
+		q.shown = append(q.shown, changes...)
+		if err := fn(&h, found, changes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *diffAnswer) text() error {
+	return q.each(func(h *metric.Host, found *query.Differences, changes []*query.Change) error {
+		q.page(h, changes, len(found.Changes), found.Largest)
+		q.stacksText(h)
+		return nil
+	})
+}
+
+func (q *diffAnswer) rows() error {
+	rows, err := q.a.rows(out.Column{Name: "kind"}, out.Column{Name: "subject"}, out.Column{Name: "instance"}, out.Column{Name: "aspect"},
 		out.Column{Name: "before"}, out.Column{Name: "after"}, out.Column{Name: "units"}, out.Column{Name: "time"},
 		out.Column{Name: "effect"}, out.Column{Name: "impact"}, out.Column{Name: "score"}, out.Column{Name: "related"}, out.Column{Name: "text"})
 	if err != nil {
 		return err
 	}
-	var told []*query.Change
-	for _, h := range a.Archive.Hosts() {
-		if !w.Wants(h.ID) || h.ID == c.against {
-			continue
-		}
-		one := query.Window{Hosts: []string{h.ID}, From: c.b.From, To: c.b.To}
-		if _, _, list := query.Covered(a.Archive, one); len(list) == 0 {
-			continue
-		}
-		found, err := query.Compare(a.Archive, query.DiffRequest{Host: h.ID, A: c.a, B: c.b, Against: c.against, Usual: c.usual, All: f.all})
-		if err != nil {
-			return err
-		}
-		changes := found.Changes
-		total := len(changes)
-		if f.n > 0 && total > f.n {
-			changes = changes[:f.n]
-		}
-		told = append(told, changes...)
-		if rows == nil {
-			a.diffText(&h, c, changes, total, found.Largest)
-			a.diffStacks(&h, c)
-			continue
-		}
+	err = q.each(func(h *metric.Host, _ *query.Differences, changes []*query.Change) error {
 		for _, change := range changes {
 			for _, one := range append([]*query.Change{change}, change.Also...) {
-				if err := rows.Row(changeCells(&h, one, a.sides(c, &h))); err != nil {
+				if err := rows.Row(changeCells(h, one, q.sides(h))); err != nil {
 					return err
 				}
 			}
 		}
-		if err := a.diffStackRows(rows, &h, c); err != nil {
-			return err
-		}
+		return q.stackRows(rows, h)
+	})
+	if err != nil {
+		return err
 	}
-	if rows != nil {
-		if err := rows.Close(); err != nil {
-			return err
-		}
-	}
-	a.tellDoubtsOf(query.Window{Hosts: w.Hosts, From: c.a.From, To: c.b.To}, func(d *query.Distrust) bool {
-		return slices.ContainsFunc(told, func(change *query.Change) bool {
+	return rows.Close()
+}
+
+// doubts prints the distrusts of what was shown.
+func (q *diffAnswer) doubts() {
+	q.a.tellDoubtsOf(query.Window{Hosts: q.w.Hosts, From: q.c.a.From, To: q.c.b.To}, func(d *query.Distrust) bool {
+		return slices.ContainsFunc(q.shown, func(change *query.Change) bool {
 			return change.Metric != nil && d.About(change.Metric.Name) || change.Process != nil && d.OfProcesses()
 		})
 	})
-	return nil
 }
 
-func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, total int, largest *query.Change) {
+func (q *diffAnswer) page(h *metric.Host, changes []*query.Change, total int, largest *query.Change) {
 	clock := func(w query.Window) string {
-		from, to := p.In(w.From), p.In(w.To)
+		from, to := q.a.In(w.From), q.a.In(w.To)
 		if from.Format(time.DateOnly) != to.Format(time.DateOnly) {
-			return p.Show(w.From) + " to " + to.Format(time.DateTime)
+			return q.a.Show(w.From) + " to " + to.Format(time.DateTime)
 		}
-		return p.Show(w.From) + " to " + to.Format(time.TimeOnly)
+		return q.a.Show(w.From) + " to " + to.Format(time.TimeOnly)
 	}
-	if c.against != "" {
-		p.prose(fmt.Sprintf("%s: %s, against %s: %s", h.Name, clock(c.b), c.name, clock(c.a)))
+	if q.c.against != "" {
+		q.a.prose(fmt.Sprintf("%s: %s, against %s: %s", h.Name, clock(q.c.b), q.c.name, clock(q.c.a)))
 	} else {
-		p.headed(h.Name, fmt.Sprintf("before: %s, after: %s", clock(c.a), clock(c.b)), 0)
+		q.a.headed(h.Name, fmt.Sprintf("before: %s, after: %s", clock(q.c.a), clock(q.c.b)), 0)
 	}
 	if len(changes) == 0 {
-		p.prose("nothing changed that is out of the ordinary" + p.largest(largest, p.sides(c, h)))
+		q.a.prose("nothing changed that is out of the ordinary" + q.largest(largest, q.sides(h)))
 		return
 	}
-	width := p.textWidth(100)
+	width := q.a.textWidth(100)
 	for i, change := range changes {
-		for k, line := range human.Wrap(sentence(change, p.sides(c, h)), width-4) {
+		for k, line := range human.Wrap(sentence(change, q.sides(h)), width-4) {
 			if k == 0 {
-				p.stdout.Printf("%2d. %s\n", i+1, line)
+				q.a.stdout.Printf("%2d. %s\n", i+1, line)
 			} else {
-				p.stdout.Printf("    %s\n", line)
+				q.a.stdout.Printf("    %s\n", line)
 			}
 		}
 	}
 	if total > len(changes) {
-		p.stdout.Printf("and %s (-n 0 shows all)\n", cli.Count(total-len(changes), "smaller change"))
+		q.a.stdout.Printf("and %s (-n 0 shows all)\n", cli.Count(total-len(changes), "smaller change"))
 	}
 }
 
 // largest names the largest difference, for a comparison in which nothing is out of the
 // ordinary.
-func (p *page) largest(c *query.Change, s sides) string {
+func (q *diffAnswer) largest(c *query.Change, s sides) string {
 	if c == nil {
 		return ""
 	}

@@ -12,41 +12,41 @@ import (
 	"tachograph/store/query"
 )
 
-// diffAgainst compares a window with the same hours of another day, or with
+// against compares a window with the same hours of another day, or with
 // another host's.
-func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*comparison, error) {
-	if len(args) > 1 || f.before != "" || f.after != "" || f.at != "" {
+func (q *diffQuestion) against() (*comparison, error) {
+	if len(q.args) > 1 || q.f.before != "" || q.f.after != "" || q.f.at != "" {
 		return nil, fmt.Errorf("--against compares one window with another day's or host's: replay diff 03:00..04:00 --against yesterday")
 	}
-	if len(args) == 1 {
-		span, err := s.parseSpan(args[0])
+	if len(q.args) == 1 {
+		span, err := q.parse(q.args[0])
 		if err != nil {
 			return nil, err
 		}
-		w.From, w.To = span.From, span.To
+		q.w.From, q.w.To = span.From, span.To
 	}
-	for _, h := range s.Archive.Hosts() {
-		if h.Name == f.against || h.ID == f.against {
-			s.Resolved["against"] = f.against
-			return s.againstHost(w, &h)
+	for _, h := range q.s.Archive.Hosts() {
+		if h.Name == q.f.against || h.ID == q.f.against {
+			q.s.Resolved["against"] = q.f.against
+			return q.againstHost(&h)
 		}
 	}
-	words := strings.ToLower(strings.Join(strings.Fields(f.against), " "))
+	words := strings.ToLower(strings.Join(strings.Fields(q.f.against), " "))
 	if n, ok := daysBefore[words]; ok {
-		return s.againstDay(w, func(from time.Time) int { return n })
+		return q.againstDay(func(from time.Time) int { return n })
 	}
-	day, err := s.Reference().Parse(f.against)
+	day, err := q.s.Reference().Parse(q.f.against)
 	if err != nil {
 		var names []string
-		for _, h := range s.Archive.Hosts() {
+		for _, h := range q.s.Archive.Hosts() {
 			names = append(names, h.Name)
 		}
 		slices.Sort(names)
-		return nil, fmt.Errorf("--against %s is neither a day (yesterday, last week, monday, 2026-11-20) nor a host of these archives, which are of %s", f.against, strings.Join(names, ", "))
+		return nil, fmt.Errorf("--against %s is neither a day (yesterday, last week, monday, 2026-11-20) nor a host of these archives, which are of %s", q.f.against, strings.Join(names, ", "))
 	}
-	return s.againstDay(w, func(from time.Time) int {
-		days := s.daysFrom(day, from)
-		if words == "yesterday" && (days <= 0 || !s.recordedOn(day, w)) {
+	return q.againstDay(func(from time.Time) int {
+		days := q.daysFrom(day, from)
+		if words == "yesterday" && (days <= 0 || !q.recordedOn(day)) {
 			return 1 // In an older recording, it is the day before the window.
 		}
 		return days
@@ -57,37 +57,37 @@ func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*com
 var daysBefore = map[string]int{"the day before": 1, "day before": 1, "last week": 7, "the week before": 7, "week before": 7}
 
 // daysFrom is the number of days from the day of a to the day of b.
-func (s *session) daysFrom(a, b time.Time) int {
+func (q *diffQuestion) daysFrom(a, b time.Time) int {
 	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
-	return int(math.Round(midnight(b.In(s.Zone())).Sub(midnight(a.In(s.Zone()))).Hours() / 24))
+	return int(math.Round(midnight(b.In(q.s.Zone())).Sub(midnight(a.In(q.s.Zone()))).Hours() / 24))
 }
 
 // recordedOn reports whether anything was recorded on the day that contains an instant.
-func (s *session) recordedOn(day time.Time, w query.Window) bool {
-	day = day.In(s.Zone())
-	from := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, s.Zone())
-	_, _, list := query.Covered(s.Archive, query.Window{Hosts: w.Hosts, From: from.UnixNano(), To: from.AddDate(0, 0, 1).UnixNano()})
+func (q *diffQuestion) recordedOn(day time.Time) bool {
+	day = day.In(q.s.Zone())
+	from := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, q.s.Zone())
+	_, _, list := query.Covered(q.s.Archive, query.Window{Hosts: q.w.Hosts, From: from.UnixNano(), To: from.AddDate(0, 0, 1).UnixNano()})
 	return len(list) > 0
 }
 
 // againstHost compares the first recorded host of w with the other one. Unless w gives a window,
 // it takes the time in which both were recorded.
-func (s *session) againstHost(w query.Window, other *metric.Host) (*comparison, error) {
-	theirs := query.Window{Hosts: []string{other.ID}, From: w.From, To: w.To}
-	from, to, list := query.Covered(s.Archive, theirs)
+func (q *diffQuestion) againstHost(other *metric.Host) (*comparison, error) {
+	theirs := query.Window{Hosts: []string{other.ID}, From: q.w.From, To: q.w.To}
+	from, to, list := query.Covered(q.s.Archive, theirs)
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: %w", other.Name, s.Empty(theirs))
+		return nil, fmt.Errorf("%s: %w", other.Name, q.s.Empty(theirs))
 	}
-	for _, h := range s.Archive.Hosts() {
-		if h.ID == other.ID || !w.Wants(h.ID) {
+	for _, h := range q.s.Archive.Hosts() {
+		if h.ID == other.ID || !q.w.Wants(h.ID) {
 			continue
 		}
-		ours := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
-		first, last, list := query.Covered(s.Archive, ours)
+		ours := query.Window{Hosts: []string{h.ID}, From: q.w.From, To: q.w.To}
+		first, last, list := query.Covered(q.s.Archive, ours)
 		if len(list) == 0 {
 			continue
 		}
-		both := query.Window{From: cmp.Or(w.From, max(from, first)), To: cmp.Or(w.To, min(to, last))}
+		both := query.Window{From: cmp.Or(q.w.From, max(from, first)), To: cmp.Or(q.w.To, min(to, last))}
 		if both.To <= both.From {
 			return nil, fmt.Errorf("%s and %s were never recorded at the same time: compare two days of one host", h.Name, other.Name)
 		}
@@ -102,28 +102,28 @@ const mostUsual = 8
 // againstDay compares the window with the same hours some days earlier. before returns that
 // number of days for the day on which the window begins. The hours are those of the wall clock,
 // so that a night of 23 hours is still a night.
-func (s *session) againstDay(w query.Window, before func(from time.Time) int) (*comparison, error) {
-	start, end, _ := query.Covered(s.Archive, query.Window{Hosts: w.Hosts})
-	to := s.In(end)
-	if w.To != 0 {
-		to = s.In(w.To)
+func (q *diffQuestion) againstDay(before func(from time.Time) int) (*comparison, error) {
+	start, end, _ := query.Covered(q.s.Archive, query.Window{Hosts: q.w.Hosts})
+	to := q.s.In(end)
+	if q.w.To != 0 {
+		to = q.s.In(q.w.To)
 	}
 	last := to.Add(-1) // midnight ends a day
-	from := time.Date(last.Year(), last.Month(), last.Day(), 0, 0, 0, 0, s.Zone())
-	if w.From != 0 {
-		from = s.In(w.From)
+	from := time.Date(last.Year(), last.Month(), last.Day(), 0, 0, 0, 0, q.s.Zone())
+	if q.w.From != 0 {
+		from = q.s.In(q.w.From)
 	}
 	days := before(from)
 	if days == 0 {
 		return nil, fmt.Errorf("the window lies on that day itself: compare with another one, such as --against yesterday")
 	}
 	shift := func(n int) query.Window {
-		return query.Window{Hosts: w.Hosts, From: from.AddDate(0, 0, -n).UnixNano(), To: to.AddDate(0, 0, -n).UnixNano()}
+		return query.Window{Hosts: q.w.Hosts, From: from.AddDate(0, 0, -n).UnixNano(), To: to.AddDate(0, 0, -n).UnixNano()}
 	}
 	c := &comparison{a: shift(days), b: shift(0), usual: []query.Window{}}
 	for _, part := range []query.Window{c.a, c.b} {
-		if _, _, list := query.Covered(s.Archive, part); len(list) == 0 {
-			return nil, s.Empty(part)
+		if _, _, list := query.Covered(q.s.Archive, part); len(list) == 0 {
+			return nil, q.s.Empty(part)
 		}
 	}
 	for n := 1; len(c.usual) < mostUsual; n++ {
@@ -131,10 +131,10 @@ func (s *session) againstDay(w query.Window, before func(from time.Time) int) (*
 		if u.From < start {
 			break
 		}
-		if _, _, list := query.Covered(s.Archive, u); len(list) > 0 && n != days {
+		if _, _, list := query.Covered(q.s.Archive, u); len(list) > 0 && n != days {
 			c.usual = append(c.usual, u)
 		}
 	}
-	s.Resolved["against"] = from.AddDate(0, 0, -days).Format(time.DateOnly)
+	q.s.Resolved["against"] = from.AddDate(0, 0, -days).Format(time.DateOnly)
 	return c, nil
 }

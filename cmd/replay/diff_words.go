@@ -20,14 +20,14 @@ type sides struct {
 	clock func(wall int64) string
 }
 
-func (p *page) sides(c *comparison, h *metric.Host) sides {
-	s := sides{clock: p.TimeOfDay}
-	day := func(wall int64) string { return p.In(wall).Format(time.DateOnly) }
-	if from := min(c.a.From, c.b.From); day(from) != day(max(c.a.To, c.b.To)) {
-		s.clock = func(wall int64) string { return p.In(wall).Format(time.DateTime) }
+func (q *diffAnswer) sides(h *metric.Host) sides {
+	s := sides{clock: q.a.TimeOfDay}
+	day := func(wall int64) string { return q.a.In(wall).Format(time.DateOnly) }
+	if from := min(q.c.a.From, q.c.b.From); day(from) != day(max(q.c.a.To, q.c.b.To)) {
+		s.clock = func(wall int64) string { return q.a.In(wall).Format(time.DateTime) }
 	}
-	if c.against != "" {
-		s.a, s.b = "on "+c.name, "on "+h.Name
+	if q.c.against != "" {
+		s.a, s.b = "on "+q.c.name, "on "+h.Name
 	}
 	return s
 }

@@ -12,26 +12,26 @@ import (
 	"tachograph/store/query"
 )
 
-// bothStacks returns the stacks of the two windows that are compared.
-func (a *app) bothStacks(h *metric.Host, c *comparison) (before, after *stacks.Profile) {
+// stacks returns the stacks of the two windows that are compared.
+func (q *diffAnswer) stacks(h *metric.Host) (before, after *stacks.Profile) {
 	host := h.ID
-	if c.against != "" {
-		host = c.against
+	if q.c.against != "" {
+		host = q.c.against
 	}
-	first := query.Window{Hosts: []string{host}, From: c.a.From, To: c.a.To}
-	second := query.Window{Hosts: []string{h.ID}, From: c.b.From, To: c.b.To}
+	first := query.Window{Hosts: []string{host}, From: q.c.a.From, To: q.c.a.To}
+	second := query.Window{Hosts: []string{h.ID}, From: q.c.b.From, To: q.c.b.To}
 	if host == h.ID && second.From == first.To {
 		second.From++ // A tick holds the samples of the second before it.
 	}
-	return stacks.Read(a.Archive, stacks.Request{Window: first}), stacks.Read(a.Archive, stacks.Request{Window: second})
+	return stacks.Read(q.a.Archive, stacks.Request{Window: first}), stacks.Read(q.a.Archive, stacks.Request{Window: second})
 }
 
 // mostShifts is how many functions diff names.
 const mostShifts = 5
 
-// diffStacks prints in which functions threads spent more or less of their time.
-func (a *app) diffStacks(h *metric.Host, c *comparison) {
-	before, after := a.bothStacks(h, c)
+// stacksText prints in which functions threads spent more or less of their time.
+func (q *diffAnswer) stacksText(h *metric.Host) {
+	before, after := q.stacks(h)
 	switch n, m := before.Sum(stacks.Any), after.Sum(stacks.Any); {
 	case n == 0 && m == 0:
 		return
@@ -41,14 +41,14 @@ func (a *app) diffStacks(h *metric.Host, c *comparison) {
 			side, some = "second", after
 		}
 		if hot, ok := some.Heaviest(); ok {
-			a.stdout.Println()
-			a.prose(fmt.Sprintf("stacks were sampled in the %s window only: %s", side, hot.Sentence()))
+			q.a.stdout.Println()
+			q.a.prose(fmt.Sprintf("stacks were sampled in the %s window only: %s", side, hot.Sentence()))
 		}
 		return
 	}
 	for _, p := range []*stacks.Profile{before, after} {
 		if lost := p.LostText(); lost != "" {
-			a.warn("stacks: " + lost)
+			q.a.warn("stacks: " + lost)
 		}
 	}
 	state, list := stacks.Shifts(before, after)
@@ -56,24 +56,24 @@ func (a *app) diffStacks(h *metric.Host, c *comparison) {
 	if state == stacks.Running {
 		of = "of samples of running threads"
 	}
-	a.stdout.Println()
+	q.a.stdout.Println()
 	if len(list) == 0 {
-		a.prose(fmt.Sprintf("stacks: no function has another share %s, which are %d and %d", of, before.Sum(state), after.Sum(state)))
+		q.a.prose(fmt.Sprintf("stacks: no function has another share %s, which are %d and %d", of, before.Sum(state), after.Sum(state)))
 		return
 	}
-	a.prose(fmt.Sprintf("stacks, functions by their share %s, which are %d and %d:", of, before.Sum(state), after.Sum(state)))
-	s := a.sides(c, h)
+	q.a.prose(fmt.Sprintf("stacks, functions by their share %s, which are %d and %d:", of, before.Sum(state), after.Sum(state)))
+	s := q.sides(h)
 	for _, f := range list[:min(len(list), mostShifts)] {
-		for k, line := range human.Wrap(visible.Text(shiftText(&f, s)), a.textWidth(100)-6) {
+		for k, line := range human.Wrap(visible.Text(shiftText(&f, s)), q.a.textWidth(100)-6) {
 			indent := "    "
 			if k > 0 {
 				indent = "      "
 			}
-			a.stdout.Println(indent + line)
+			q.a.stdout.Println(indent + line)
 		}
 	}
 	if more := len(list) - mostShifts; more > 0 {
-		a.stdout.Printf("    and %d more\n", more)
+		q.a.stdout.Printf("    and %d more\n", more)
 	}
 }
 
@@ -92,16 +92,16 @@ func shiftText(f *stacks.Shift, s sides) string {
 	return name + " " + s.values(verb, human.Percent(f.Before), human.Percent(f.After))
 }
 
-// diffStackRows writes these functions as rows, for programs.
-func (a *app) diffStackRows(rows out.Writer, h *metric.Host, c *comparison) error {
-	before, after := a.bothStacks(h, c)
+// stackRows writes these functions as rows, for programs.
+func (q *diffAnswer) stackRows(rows out.Writer, h *metric.Host) error {
+	before, after := q.stacks(h)
 	state, list := stacks.Shifts(before, after)
 	for i := range list {
 		f := &list[i]
 		by := math.Abs(f.After - f.Before)
 		if err := rows.Row([]out.Cell{hostCell(h), out.Str("stack share"), out.Str(f.Name), out.Str(f.Library), out.Str(state.String()),
 			out.Number(f.Before), out.Number(f.After), out.Str(""), {}, out.Number(f.Sigmas), out.Number(by), out.Number(by), out.Whole(0),
-			out.Str(shiftText(f, a.sides(c, h)))}); err != nil {
+			out.Str(shiftText(f, q.sides(h)))}); err != nil {
 			return err
 		}
 	}
