@@ -18,14 +18,6 @@ func (p *page) present(people, programs func() error) error {
 	return programs()
 }
 
-// forPrograms begins the rows of an answer if programs read it; for people it returns nil.
-func (a *app) forPrograms(columns ...out.Column) (out.Writer, error) {
-	if a.table() {
-		return nil, nil
-	}
-	return a.rows(columns...)
-}
-
 // remark prints a sentence that only people need.
 func (p *page) remark(text string) {
 	if p.table() {

@@ -19,12 +19,6 @@ import (
 	"tachograph/store/query"
 )
 
-type psFlags struct {
-	at, sort, step string
-	tree           bool
-	n              int
-}
-
 func psCommand(a *app) *cobra.Command {
 	f := &psFlags{}
 	cmd := &cobra.Command{
@@ -56,10 +50,11 @@ recorder kept it, else its program.`,
 			if err != nil {
 				return err
 			}
+			q := &psAnswer{a, w, m, f, args}
 			if (a.From != "" || a.To != "") && f.at == "" {
-				err = a.history(w, m, f.step, f.n, args)
+				err = q.history()
 			} else {
-				err = a.processTable(w, m, f, args)
+				err = q.table()
 			}
 			if err != nil {
 				return err
@@ -139,17 +134,17 @@ func (a *app) stances(w query.Window, at int64) bool {
 	return said
 }
 
-func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []string) error {
-	at, err := a.moment(f.at, w)
+func (q *psAnswer) table() error {
+	at, err := q.a.moment(q.f.at, q.w)
 	if err != nil {
 		return err
 	}
-	all := query.Processes(a.Archive, w, at, nil)
+	all := query.Processes(q.a.Archive, q.w, at, nil)
 	if len(all) == 0 {
-		return nothing("no processes were recorded at %s", a.Show(at))
+		return nothing("no processes were recorded at %s", q.a.Show(at))
 	}
 	var list []*query.Process
-	for _, i := range m.Choose(len(all), func(i int) (int, []string) { return all[i].PID, []string{all[i].Name} }) {
+	for _, i := range q.m.Choose(len(all), func(i int) (int, []string) { return all[i].PID, []string{all[i].Name} }) {
 		list = append(list, all[i])
 	}
 	if len(list) == 0 {
@@ -158,51 +153,51 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 			names = append(names, p.Name)
 		}
 		return nothing("no process %s at %s%s (with --from and --to, replay ps looks at a span of time)",
-			strings.Join(args, ", "), a.Show(all[0].At), query.Suggest(args[0], names))
+			strings.Join(q.args, ", "), q.a.Show(all[0].At), query.Suggest(q.args[0], names))
 	}
-	if err := sortProcesses(list, f.sort); err != nil {
+	if err := sortProcesses(list, q.f.sort); err != nil {
 		return err
 	}
 	depth := map[*query.Process]string{}
-	if f.tree {
+	if q.f.tree {
 		list, depth = treeOrder(list)
 	}
 	total := len(list)
-	if f.n > 0 && total > f.n {
-		list = list[:f.n]
+	if q.f.n > 0 && total > q.f.n {
+		list = list[:q.f.n]
 	}
-	if !a.stances(w, at) && at-list[0].At > int64(3*metric.Process.Interval()) {
-		a.remark(fmt.Sprintf("the last reading of processes before that was at %s", a.Show(list[0].At)))
+	if !q.a.stances(q.w, at) && at-list[0].At > int64(3*metric.Process.Interval()) {
+		q.a.remark(fmt.Sprintf("the last reading of processes before that was at %s", q.a.Show(list[0].At)))
 	}
-	err = a.present(func() error { return a.processesText(list, depth) }, func() error {
-		a.attachThreads(w, at, list)
-		return a.processRows(list)
+	err = q.a.present(func() error { return q.text(list, depth) }, func() error {
+		q.attachThreads(at, list)
+		return q.rows(list)
 	})
 	if err != nil {
 		return err
 	}
 	if total > len(list) {
-		a.remark(fmt.Sprintf("%d of %s", len(list), cli.Count(total, "process")))
+		q.a.remark(fmt.Sprintf("%d of %s", len(list), cli.Count(total, "process")))
 	}
 	return nil
 }
 
 // attachThreads adds the recorded threads to their processes.
-func (s *session) attachThreads(w query.Window, at int64, list []*query.Process) {
+func (q *psAnswer) attachThreads(at int64, list []*query.Process) {
 	byKey := make(map[string]*query.Process)
 	for _, p := range list {
 		byKey[p.Archive.Host.ID+"/"+p.Instance.Key] = p
 	}
-	for _, t := range query.ThreadsAt(s.Archive, w, at, nil) {
+	for _, t := range query.ThreadsAt(q.a.Archive, q.w, at, nil) {
 		if p := byKey[t.Archive.Host.ID+"/"+t.Instance.Label("process")]; p != nil {
 			p.Threads = append(p.Threads, t)
 		}
 	}
 }
 
-// processRows writes processes for programs.
-func (a *app) processRows(list []*query.Process) error {
-	w, err := a.rows(answer.ProcessColumns()...)
+// rows writes processes for programs.
+func (q *psAnswer) rows(list []*query.Process) error {
+	w, err := q.a.rows(answer.ProcessColumns()...)
 	if err != nil {
 		return err
 	}
@@ -214,19 +209,19 @@ func (a *app) processRows(list []*query.Process) error {
 	return w.Close()
 }
 
-// processesText prints processes as a table; depth has the lines of a tree.
-func (a *app) processesText(list []*query.Process, depth map[*query.Process]string) error {
+// text prints processes as a table; depth has the lines of a tree.
+func (q *psAnswer) text(list []*query.Process, depth map[*query.Process]string) error {
 	var columns []out.Column
 	fields := answer.Used(answer.Processes, answer.InTable, list)
 	for _, f := range fields {
 		columns = append(columns, f.Column())
 	}
 	columns = append(columns, out.Column{Name: "name", Flex: true})
-	commands := a.commandsOf(list)
+	commands := q.commands(list)
 	if len(commands) > 0 {
 		columns = append(columns, out.Column{Name: "command", Flex: true})
 	}
-	w, err := a.rows(columns...)
+	w, err := q.a.rows(columns...)
 	if err != nil {
 		return err
 	}
@@ -249,10 +244,10 @@ func (a *app) processesText(list []*query.Process, depth map[*query.Process]stri
 // commandWidth is the least width of a terminal that has room for command lines.
 const commandWidth = 110
 
-// commandsOf returns the command lines of processes at one moment, if the terminal has room for
+// commands returns the command lines of processes at one moment, if the terminal has room for
 // them. Where no arguments were recorded, it gives the program instead.
-func (a *app) commandsOf(list []*query.Process) map[*query.Process]string {
-	if a.width < commandWidth {
+func (q *psAnswer) commands(list []*query.Process) map[*query.Process]string {
+	if q.a.width < commandWidth {
 		return nil
 	}
 	commands := make(map[*query.Process]string)
@@ -267,8 +262,8 @@ func (a *app) commandsOf(list []*query.Process) map[*query.Process]string {
 		}
 	}
 	for host, at := range last {
-		tick, every := query.Tick(a.Archive, host, at)
-		query.Commands(a.Archive, host, tick, every, func(info *store.ArchiveInfo, in *metric.Instance, line string) {
+		tick, every := query.Tick(q.a.Archive, host, at)
+		query.Commands(q.a.Archive, host, tick, every, func(info *store.ArchiveInfo, in *metric.Instance, line string) {
 			if p := byKey[identity{host, info.BootID, in.Key}]; p != nil {
 				commands[p] = line
 			}

@@ -25,38 +25,39 @@ const (
 )
 
 // history prints the lives of the processes that match.
-func (a *app) history(w query.Window, m *query.Matcher, every string, most int, args []string) error {
-	if m.All() {
+func (q *psAnswer) history() error {
+	if q.m.All() {
 		return fmt.Errorf("the history of every process is too long: name some, or see with replay top which used most")
 	}
-	from, to, _ := query.Covered(a.Archive, w)
-	from = max(from, w.From)
-	if w.To != 0 {
-		to = min(to, w.To)
+	from, to, _ := query.Covered(q.a.Archive, q.w)
+	from = max(from, q.w.From)
+	if q.w.To != 0 {
+		to = min(to, q.w.To)
 	}
 	step := max(niceStep(to-from, historyRows), int64(metric.Process.Interval()))
-	if every != "" {
-		d, err := when.Duration(every)
+	if q.f.step != "" {
+		d, err := when.Duration(q.f.step)
 		if err != nil || d <= 0 {
-			return fmt.Errorf("--step %s is not a length of time (write 30s, 5m)", every)
+			return fmt.Errorf("--step %s is not a length of time (write 30s, 5m)", q.f.step)
 		}
 		step = int64(d)
 	}
+	most := q.f.n
 	if most == 0 {
 		most = historyMost
 	}
 	find := func(step int64, all bool) ([]*query.History, int, error) {
-		list, found, err := query.Histories(a.Archive, w, m, step, a.Zone(), most, all)
+		list, found, err := query.Histories(q.a.Archive, q.w, q.m, step, q.a.Zone(), most, all)
 		if err == nil && len(list) == 0 {
-			names := query.InstanceNames(a.Archive, w, &metric.Desc{Indom: "process"})
+			names := query.InstanceNames(q.a.Archive, q.w, &metric.Desc{Indom: "process"})
 			for i, n := range names {
 				names[i] = query.ProcessName(&metric.Instance{Name: n})
 			}
-			err = nothing("no process %s between %s and %s%s", strings.Join(args, ", "), a.Show(from), a.Show(to), query.Suggest(args[0], names))
+			err = nothing("no process %s between %s and %s%s", strings.Join(q.args, ", "), q.a.Show(from), q.a.Show(to), query.Suggest(q.args[0], names))
 		}
 		return list, found, err
 	}
-	return a.present(func() error {
+	return q.a.present(func() error {
 		list, found, err := find(step, false)
 		if err != nil {
 			return err
@@ -69,12 +70,12 @@ func (a *app) history(w query.Window, m *query.Matcher, every string, most int, 
 		}
 		for i, h := range list {
 			if i > 0 {
-				a.stdout.Println()
+				q.a.stdout.Println()
 			}
-			a.historyText(h, fine[i].Rows, len(list) == 1)
+			q.historyText(h, fine[i].Rows, len(list) == 1)
 		}
 		if found > len(list) {
-			a.stderr.Printf("%d of %s (-n shows more)\n", len(list), cli.Count(found, "process"))
+			q.a.stderr.Printf("%d of %s (-n shows more)\n", len(list), cli.Count(found, "process"))
 		}
 		return nil
 	}, func() error {
@@ -82,12 +83,12 @@ func (a *app) history(w query.Window, m *query.Matcher, every string, most int, 
 		if err != nil {
 			return err
 		}
-		return a.historyRows(list, step)
+		return q.historyRows(list, step)
 	})
 }
 
-func (a *app) historyRows(list []*query.History, step int64) error {
-	w, err := a.rows(answer.ProcessColumns()...)
+func (q *psAnswer) historyRows(list []*query.History, step int64) error {
+	w, err := q.a.rows(answer.ProcessColumns()...)
 	if err != nil {
 		return err
 	}
@@ -111,26 +112,26 @@ func processIn(h *query.History, i int, step int64) *query.Process {
 // inHistory are the keys of the columns of a history.
 var inHistory = []string{"cpu", "memory", "read", "write", "energy", "threads"}
 
-func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool) {
+func (q *psAnswer) historyText(h *query.History, fine []query.HistoryRow, alone bool) {
 	who := fmt.Sprintf("  pid %d", h.PID)
 	if h.User != "" {
 		who += ", " + h.User
 	}
-	p.stdout.Println(p.bold(human.Cut(visible.Text(h.Name), max(p.textWidth(math.MaxInt32)-human.Width(who), 8)) + who))
+	q.a.stdout.Println(q.a.bold(human.Cut(visible.Text(h.Name), max(q.a.textWidth(math.MaxInt32)-human.Width(who), 8)) + who))
 	if len(h.Names) > 1 {
-		p.labelled("called   ", strings.Join(h.Names[1:], ", "))
+		q.a.labelled("called   ", strings.Join(h.Names[1:], ", "))
 	}
 	if exe := h.Instance.Label("exe"); exe != "" {
-		p.labelled("program  ", exe)
+		q.a.labelled("program  ", exe)
 	}
 	if h.Start != 0 {
-		p.labelled("began    ", p.Show(h.Start))
+		q.a.labelled("began    ", q.a.Show(h.Start))
 	} else {
-		p.labelled("seen     ", "from "+p.Show(h.From))
+		q.a.labelled("seen     ", "from "+q.a.Show(h.From))
 	}
-	p.labelledAs("ended    ", p.endOf(h), h.Exit != nil && bySignal(h.Exit.Label("how")))
+	q.a.labelledAs("ended    ", q.endOf(h), h.Exit != nil && bySignal(h.Exit.Label("how")))
 	if len(h.Ancestors) > 0 {
-		p.labelled("parents  ", strings.Join(h.Ancestors, " ← "))
+		q.a.labelled("parents  ", strings.Join(h.Ancestors, " ← "))
 	}
 	rows := [][]string{{"TIME"}}
 	for _, key := range inHistory {
@@ -138,7 +139,7 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 	}
 	for i := range h.Rows {
 		r := &h.Rows[i]
-		at := p.In(r.At).Format("2006-01-02 15:04:05")
+		at := q.a.In(r.At).Format("2006-01-02 15:04:05")
 		if i > 0 && i < len(h.Rows)-1 && noValues(&h.Rows[i-1]) && noValues(r) && noValues(&h.Rows[i+1]) {
 			continue // Of such a time, the first and the last row are enough.
 		}
@@ -149,7 +150,7 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 	}
 	height := 1
 	// Below the charts come the totals and the prompt.
-	if alone && p.height > 0 && p.linesLeft() > len(rows)+2*courseHeight+2 {
+	if alone && q.a.height > 0 && q.a.linesLeft() > len(rows)+2*courseHeight+2 {
 		height = courseHeight
 	}
 	var cpu, mem []float64
@@ -158,14 +159,14 @@ func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool
 	}
 	mostCPU, mostMemory := "  up to "+answer.Share.Text(highest(cpu)), "  up to "+answer.Bytes.Text(h.Peak)
 	room := historyRows
-	if p.width > 0 {
-		room = max(p.width-9-max(human.Width(mostCPU), human.Width(mostMemory)), 1)
+	if q.a.width > 0 {
+		room = max(q.a.width-9-max(human.Width(mostCPU), human.Width(mostMemory)), 1)
 	}
-	p.courseLines("cpu      ", cpu, room, mostCPU, height)
-	p.courseLines("memory   ", mem, room, mostMemory, height)
-	p.labelled("in all   ", strings.Join(gainsOf(h.Gains), ", "))
+	q.courseLines("cpu      ", cpu, room, mostCPU, height)
+	q.courseLines("memory   ", mem, room, mostMemory, height)
+	q.a.labelled("in all   ", strings.Join(gainsOf(h.Gains), ", "))
 	if len(h.Rows) > 0 {
-		p.align(rows, "lrrrrrr", 6, 5, 4, 3)
+		q.a.align(rows, "lrrrrrr", 6, 5, 4, 3)
 	}
 }
 
@@ -176,12 +177,12 @@ func noValues(r *query.HistoryRow) bool {
 }
 
 // courseLines draws what a process used, in room columns, between a label and the text behind.
-func (p *page) courseLines(label string, values []float64, room int, behind string, height int) {
+func (q *psAnswer) courseLines(label string, values []float64, room int, behind string, height int) {
 	for i, line := range human.Sparks(spread(values, room), highest(values), height) {
 		if i > 0 {
 			label, behind = strings.Repeat(" ", human.Width(label)), ""
 		}
-		p.stdout.Println(strings.TrimRight(label+line+behind, " "))
+		q.a.stdout.Println(strings.TrimRight(label+line+behind, " "))
 	}
 }
 
@@ -204,16 +205,16 @@ func spread(values []float64, room int) []float64 {
 }
 
 // endOf says when and how a process ended.
-func (p *page) endOf(h *query.History) string {
+func (q *psAnswer) endOf(h *query.History) string {
 	switch {
 	case h.Exit != nil:
 		how := h.Exit.Label("how")
 		if how == "" {
 			how = "how is not known"
 		}
-		return fmt.Sprintf("%s: %s", p.Show(h.Exit.At.Wall), how)
+		return fmt.Sprintf("%s: %s", q.a.Show(h.Exit.At.Wall), how)
 	case h.Ended:
-		return fmt.Sprintf("after %s, how is not known", p.Show(h.To))
+		return fmt.Sprintf("after %s, how is not known", q.a.Show(h.To))
 	}
 	return "not in this window"
 }

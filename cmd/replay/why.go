@@ -58,15 +58,18 @@ The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
 					return err
 				}
 			}
-			found, untold, err := a.why(w, instant)
-			if err != nil {
+			q := &whyAnswer{a: a, w: w, at: instant}
+			if q.defs, err = a.Definitions(); err != nil {
+				return err
+			}
+			if err := a.present(q.text, q.rows); err != nil {
 				return err
 			}
 			a.finish(cmd, args, true)
 			switch {
-			case found:
+			case q.found:
 				return nil
-			case untold:
+			case q.untold:
 				return errUntold
 			}
 			return errNo
@@ -87,47 +90,65 @@ func (a *app) betweenArchives(w query.Window, err error) bool {
 	return w.From > from && w.To < to
 }
 
-// why answers for each host. found is set if something was out of the ordinary, untold if the
-// recording cannot answer the question for some host.
-func (a *app) why(w query.Window, at int64) (found, untold bool, err error) {
-	defs, err := a.Definitions()
-	if err != nil {
-		return false, false, err
+// whyAnswer explains what each host of a window did. found is set if something was out of the
+// ordinary, untold if the recording cannot answer the question for some host.
+type whyAnswer struct {
+	a             *app
+	w             query.Window
+	at            int64
+	defs          *query.Definitions
+	found, untold bool
+}
+
+// each calls fn with the answer for each host.
+func (q *whyAnswer) each(fn func(*why.Answer) error) error {
+	for _, h := range q.a.hostsOf(q.w) {
+		one := query.Window{Hosts: []string{h.ID}, From: q.w.From, To: q.w.To}
+		if _, _, list := query.Covered(q.a.Archive, query.Window{Hosts: one.Hosts}); len(list) == 0 {
+			continue
+		}
+		answer, err := why.Ask(q.a.ctx, q.a.Archive, why.Request{Host: h.ID, At: q.at, Window: one, Defs: q.defs, Format: q.a.TimeOfDay, Zone: q.a.Zone()})
+		if err != nil {
+			return err
+		}
+		q.found, q.untold = q.found || answer.Found, q.untold || answer.Untold
+		if err := fn(answer); err != nil {
+			return err
+		}
 	}
-	rows, err := a.forPrograms(out.Column{Name: "kind"}, out.Column{Name: "weight"}, out.Column{Name: "since"}, out.Column{Name: "until"},
+	return nil
+}
+
+func (q *whyAnswer) text() error {
+	shown := 0
+	return q.each(func(w *why.Answer) error {
+		if shown++; shown > 1 {
+			q.a.stdout.Println()
+		}
+		q.page(w)
+		return nil
+	})
+}
+
+func (q *whyAnswer) rows() error {
+	rows, err := q.a.rows(out.Column{Name: "kind"}, out.Column{Name: "weight"}, out.Column{Name: "since"}, out.Column{Name: "until"},
 		out.Column{Name: "text"}, out.Column{Name: "command"}, out.Column{Name: "claims", Only: out.InJSON})
 	if err != nil {
-		return false, false, err
+		return err
 	}
-	shown := 0
-	for _, h := range a.Archive.Hosts() {
-		one := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
-		if _, _, list := query.Covered(a.Archive, query.Window{Hosts: one.Hosts}); !w.Wants(h.ID) || len(list) == 0 {
-			continue
-		}
-		answer, err := why.Ask(a.ctx, a.Archive, why.Request{Host: h.ID, At: at, Window: one, Defs: defs, Format: a.TimeOfDay, Zone: a.Zone()})
-		if err != nil {
-			return false, false, err
-		}
-		found, untold = found || answer.Found, untold || answer.Untold
-		if rows == nil {
-			if shown++; shown > 1 {
-				a.stdout.Println()
-			}
-			a.whyPage(answer)
-			continue
-		}
-		for _, l := range answer.Lines {
-			if err := rows.Row([]out.Cell{hostCell(&h), out.Str(l.Kind), out.Number(l.Weight), instantCell(l.Since), instantCell(l.Until),
-				out.Str(l.Text), out.Str(a.moreCommand(h.Name, l.More, false)), claimsCell(l.Claims)}); err != nil {
-				return false, false, err
+	err = q.each(func(w *why.Answer) error {
+		for _, l := range w.Lines {
+			if err := rows.Row([]out.Cell{hostCell(&w.Host), out.Str(l.Kind), out.Number(l.Weight), out.At(l.Since), out.At(l.Until),
+				out.Str(l.Text), out.Str(q.a.moreCommand(w.Host.Name, l.More, false)), claimsCell(l.Claims)}); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	if rows != nil {
-		return found, untold, rows.Close()
-	}
-	return found, untold, nil
+	return rows.Close()
 }
 
 // claimsCell holds the numbers that a sentence rests on.
@@ -155,17 +176,9 @@ func claimsCell(list []why.Claim) out.Cell {
 	return out.Cell{Kind: out.Detail, Raw: text}
 }
 
-// instantCell holds an instant that may be unknown, which is 0.
-func instantCell(wall int64) out.Cell {
-	if wall == 0 {
-		return out.Cell{}
-	}
-	return out.At(wall)
-}
-
-func (a *app) whyPage(w *why.Answer) {
-	head := a.Show(w.Window.From)
-	if to := a.In(w.Window.To); to.Format(time.DateOnly) != a.In(w.Window.From).Format(time.DateOnly) {
+func (q *whyAnswer) page(w *why.Answer) {
+	head := q.a.Show(w.Window.From)
+	if to := q.a.In(w.Window.To); to.Format(time.DateOnly) != q.a.In(w.Window.From).Format(time.DateOnly) {
 		head += " to " + to.Format(time.DateTime)
 	} else if w.Window.To > w.Window.From {
 		head += " to " + to.Format(time.TimeOnly)
@@ -174,18 +187,18 @@ func (a *app) whyPage(w *why.Answer) {
 		head += ", " + w.How
 	}
 	if w.Calm.To != 0 {
-		head += fmt.Sprintf("; calm: %s to %s", a.TimeOfDay(w.Calm.From), a.TimeOfDay(w.Calm.To))
+		head += fmt.Sprintf("; calm: %s to %s", q.a.TimeOfDay(w.Calm.From), q.a.TimeOfDay(w.Calm.To))
 	}
-	a.headed(w.Host.Name, head, 0)
+	q.a.headed(w.Host.Name, head, 0)
 	for i, l := range w.Lines {
-		for k, line := range human.Wrap(visible.Text(l.Text), a.textWidth(80)-4) {
+		for k, line := range human.Wrap(visible.Text(l.Text), q.a.textWidth(80)-4) {
 			if k == 0 && w.Found {
-				a.stdout.Printf("%2d. %s\n", i+1, line)
+				q.a.stdout.Printf("%2d. %s\n", i+1, line)
 			} else {
-				a.stdout.Printf("    %s\n", line)
+				q.a.stdout.Printf("    %s\n", line)
 			}
 		}
-		a.stdout.Println("    " + a.moreCommand(w.Host.Name, l.More, true))
+		q.a.stdout.Println("    " + q.a.moreCommand(w.Host.Name, l.More, true))
 	}
 }
 

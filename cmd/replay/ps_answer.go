@@ -1,0 +1,18 @@
+package main
+
+import "tachograph/store/query"
+
+type psFlags struct {
+	at, sort, step string
+	tree           bool
+	n              int
+}
+
+// psAnswer shows the processes that match, at a moment or over a window.
+type psAnswer struct {
+	a    *app
+	w    query.Window
+	m    *query.Matcher
+	f    *psFlags
+	args []string
+}
