@@ -152,9 +152,6 @@ func (a *app) tellSteps() {
 	a.tell("values" + until + " are of steps of " + strings.Join(steps, " and ") + ": what was recorded was reduced")
 }
 
-// tell prints a note that is not part of the answer.
-func (a *app) tell(text string) { a.complain("replay: " + text) }
-
 // warn reports what the answer lacks: to a program in damage, otherwise as text.
 func (a *app) warn(text string) {
 	if a.sink != nil {

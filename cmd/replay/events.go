@@ -35,7 +35,7 @@ comes late. Crash loops are not looked for then.`,
 				return err
 			}
 			if on.on {
-				return a.followEvents(cmd, args, kinds, &on)
+				return followEvents(a, cmd, args, kinds, &on)
 			}
 			if err := a.load(args...); err != nil {
 				return err

@@ -25,7 +25,7 @@ type liveEvents struct {
 }
 
 // followEvents shows the events of the window, if there is one, and then new ones.
-func (a *app) followEvents(cmd *cobra.Command, args []string, kinds []string, flags *followFlags) error {
+func followEvents(a *app, cmd *cobra.Command, args []string, kinds []string, flags *followFlags) error {
 	ctx, stop := a.untilEnded()
 	defer stop()
 	on, err := a.follow(ctx, flags, args...)

@@ -9,7 +9,7 @@ import (
 )
 
 // followSeries shows the values of the window, if there is one, and then new ones.
-func (a *app) followSeries(cmd *cobra.Command, f *seriesFlags, args []string, column string, mode query.Mode) error {
+func followSeries(a *app, cmd *cobra.Command, f *seriesFlags, args []string, column string, mode query.Mode) error {
 	ctx, stop := a.untilEnded()
 	defer stop()
 	on, err := a.follow(ctx, &f.follow)

@@ -14,8 +14,8 @@ import (
 
 // writeWhole writes a file that appears under its name only when it is complete. It may replace
 // a file, but none that this command has read.
-func (a *app) writeWhole(ctx context.Context, dst string, write func(io.Writer) error) (int64, error) {
-	return export.Target{Path: dst, Force: true, Sources: a.readFrom()}.Stream(ctx, write)
+func (s *session) writeWhole(ctx context.Context, dst string, write func(io.Writer) error) (int64, error) {
+	return export.Target{Path: dst, Force: true, Sources: s.readFrom()}.Stream(ctx, write)
 }
 
 // readFrom returns the files that are read: archives with their journals, even unreadable ones,

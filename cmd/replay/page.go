@@ -350,3 +350,6 @@ func (p *page) alarm(s string, is bool) visible.Styled {
 	}
 	return visible.Alarm(s)
 }
+
+// tell prints a note that is not part of the answer.
+func (p *page) tell(text string) { p.complain("replay: " + text) }

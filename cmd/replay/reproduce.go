@@ -210,3 +210,48 @@ func quoteBytes(s string) string {
 	}
 	return string(append(b, '\''))
 }
+
+// moreCommand returns a command on the same archives, as words for a shell. short is for people:
+// times and paths are then as short as replay understands them here and now.
+func (s *session) moreCommand(host string, args []string, short bool) string {
+	words := []string{"replay"}
+	for _, word := range args {
+		if short {
+			word = s.shortTime(word)
+		}
+		words = append(words, quote(word))
+	}
+	if len(s.Archive.Hosts()) > 1 {
+		words = append(words, "--host", quote(host))
+	}
+	named := s.Paths
+	if len(s.Sources) == 0 && s.ArgPaths == 0 {
+		named = nil // The recorder's own need not be named.
+	}
+	for _, path := range named {
+		if !short {
+			path = absolute(path)
+		}
+		words = append(words, "--archive", quote(path))
+	}
+	switch {
+	case s.UTC:
+		words = append(words, "--utc")
+	case s.TZ != "":
+		words = append(words, "--tz", quote(s.TZ))
+	}
+	return strings.Join(words, " ")
+}
+
+// shortTime writes an absolute time as the time of day, if that means the same instant now.
+func (s *session) shortTime(word string) string {
+	at, err := time.Parse(time.RFC3339, word)
+	if err != nil {
+		return word
+	}
+	text := at.In(s.Zone()).Format(time.TimeOnly)
+	if t, err := s.Reference().Parse(text); err != nil || !t.Equal(at) {
+		return at.In(s.Zone()).Format("2006-01-02T15:04:05")
+	}
+	return text
+}

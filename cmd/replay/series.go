@@ -53,7 +53,7 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 }
 
 // shape sets the request's instances, step, mode and notes from the flags.
-func (a *app) shape(r *query.Request, f *seriesFlags, mode query.Mode) (err error) {
+func (p *page) shape(r *query.Request, f *seriesFlags, mode query.Mode) (err error) {
 	if r.Instance, r.Sought, err = query.InstanceFilter(f.instances); err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func (a *app) shape(r *query.Request, f *seriesFlags, mode query.Mode) (err erro
 		if d <= 0 {
 			return fmt.Errorf("--step must be longer than nothing")
 		}
-		r.Step, r.Zone = int64(d), a.Zone()
+		r.Step, r.Zone = int64(d), p.Zone()
 	}
 	r.Mode = mode
 	if f.raw {
 		r.Mode = query.Raw
 	}
 	if f.explain {
-		r.Note = a.note
+		r.Note = p.note
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 		return err
 	}
 	if f.follow.on {
-		return a.followSeries(cmd, f, args, column, mode)
+		return followSeries(a, cmd, f, args, column, mode)
 	}
 	r, targets, err := a.request(f, args, mode)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,12 +80,12 @@ The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
 
 // betweenArchives reports whether a window was refused because no archive overlaps it, although
 // there are some before and after. These then show what the machine did.
-func (a *app) betweenArchives(w query.Window, err error) bool {
+func (s *session) betweenArchives(w query.Window, err error) bool {
 	var outside *scope.Error
 	if !errors.As(err, &outside) || outside.Kind != scope.Outside || w.To == 0 {
 		return false
 	}
-	from, to, _ := query.Covered(a.Archive, query.Window{Hosts: w.Hosts})
+	from, to, _ := query.Covered(s.Archive, query.Window{Hosts: w.Hosts})
 	return w.From > from && w.To < to
 }
 
@@ -200,49 +199,4 @@ func (q *whyAnswer) page(w *why.Answer) {
 		}
 		q.a.stdout.Println("    " + q.a.moreCommand(w.Host.Name, l.More, true))
 	}
-}
-
-// moreCommand returns a command on the same archives, as words for a shell. short is for people:
-// times and paths are then as short as replay understands them here and now.
-func (a *app) moreCommand(host string, args []string, short bool) string {
-	words := []string{"replay"}
-	for _, word := range args {
-		if short {
-			word = a.shortTime(word)
-		}
-		words = append(words, quote(word))
-	}
-	if len(a.Archive.Hosts()) > 1 {
-		words = append(words, "--host", quote(host))
-	}
-	named := a.Paths
-	if len(a.Sources) == 0 && a.ArgPaths == 0 {
-		named = nil // The recorder's own need not be named.
-	}
-	for _, path := range named {
-		if !short {
-			path = absolute(path)
-		}
-		words = append(words, "--archive", quote(path))
-	}
-	switch {
-	case a.UTC:
-		words = append(words, "--utc")
-	case a.TZ != "":
-		words = append(words, "--tz", quote(a.TZ))
-	}
-	return strings.Join(words, " ")
-}
-
-// shortTime writes an absolute time as the time of day, if that means the same instant now.
-func (a *app) shortTime(word string) string {
-	at, err := time.Parse(time.RFC3339, word)
-	if err != nil {
-		return word
-	}
-	text := at.In(a.Zone()).Format(time.TimeOnly)
-	if t, err := a.Reference().Parse(text); err != nil || !t.Equal(at) {
-		return at.In(a.Zone()).Format("2006-01-02T15:04:05")
-	}
-	return text
 }
