@@ -237,13 +237,17 @@ func (q *overviewAnswer) topTable(by query.By, r *query.Ranking, most int) {
 	if len(r.Consumers) == 0 || most == 0 {
 		return
 	}
-	rows := [][]string{{"top by " + string(by), "OF A CORE", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
+	rows := [][]string{{"top by " + string(by)}}
+	for _, heading := range answer.Headings(answer.Places, answer.InSummary) {
+		rows[0] = append(rows[0], strings.ToUpper(heading))
+	}
+	rows[0][1] = "OF A CORE" // The machine's cpu, above, is of all of them.
 	for _, c := range r.Consumers[:min(most, len(r.Consumers))] {
 		place := &answer.Place{Consumer: c, Ranking: r, By: by}
 		rows = append(rows, append([]string{name(c.Name)}, answer.Texts(answer.Places, answer.InSummary, place)...))
 	}
 	q.a.stdout.Println()
-	q.a.align(rows, "lrrrrrr", 5, 4, 6, 2)
+	q.a.align(rows, "l"+strings.Repeat("r", len(answer.InSummary)), 5, 4, 6, 2)
 }
 
 // name shortens a process's name for tables.

@@ -66,7 +66,7 @@ recorder kept it, else its program.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.at, "at", "", "the moment (default: the end of the recording)")
-	fl.StringVar(&f.sort, "sort", "cpu", "cpu, memory, read, write, energy, wakeups, faults, threads, age, pid or name")
+	fl.StringVar(&f.sort, "sort", "cpu", sortUsage())
 	fl.BoolVar(&f.tree, "tree", false, "children below their parents")
 	fl.IntVarP(&f.n, "number", "n", 0, "only the first N")
 	fl.StringVar(&f.step, "step", "", "length of a history's steps")
@@ -86,6 +86,13 @@ func sortProcesses(list []*query.Process, by string) error {
 	return nil
 }
 
+// sortUsage lists them for the help.
+func sortUsage() string {
+	last := len(answer.OnScreen) - 1
+	return strings.Join(answer.OnScreen[:last], ", ") + " or " + answer.OnScreen[last]
+}
+
+// sortNames are the fields that processes can be sorted by.
 func sortNames() []string { return slices.Sorted(slices.Values(answer.OnScreen)) }
 
 // moment resolves --at; without it, the end of the recording of the window's hosts.

@@ -109,9 +109,6 @@ func processIn(h *query.History, i int, step int64) *query.Process {
 	return &p
 }
 
-// inHistory are the keys of the columns of a history.
-var inHistory = []string{"cpu", "memory", "read", "write", "energy", "threads"}
-
 func (q *psAnswer) historyText(h *query.History, fine []query.HistoryRow, alone bool) {
 	who := fmt.Sprintf("  pid %d", h.PID)
 	if h.User != "" {
@@ -134,8 +131,8 @@ func (q *psAnswer) historyText(h *query.History, fine []query.HistoryRow, alone 
 		q.a.labelled("parents  ", strings.Join(h.Ancestors, " ← "))
 	}
 	rows := [][]string{{"TIME"}}
-	for _, key := range inHistory {
-		rows[0] = append(rows[0], strings.ToUpper(answer.ByKey(answer.Processes, key).Heading()))
+	for _, heading := range answer.Headings(answer.Processes, answer.InLife) {
+		rows[0] = append(rows[0], strings.ToUpper(heading))
 	}
 	for i := range h.Rows {
 		r := &h.Rows[i]
@@ -146,7 +143,7 @@ func (q *psAnswer) historyText(h *query.History, fine []query.HistoryRow, alone 
 		if i > 0 && noValues(r) && noValues(&h.Rows[i-1]) {
 			at = fmt.Sprintf("%19s", "until "+at[len("2006-01-02 "):])
 		}
-		rows = append(rows, append([]string{at}, answer.Texts(answer.Processes, inHistory, processIn(h, i, 0))...))
+		rows = append(rows, append([]string{at}, answer.Texts(answer.Processes, answer.InLife, processIn(h, i, 0))...))
 	}
 	height := 1
 	// Below the charts come the totals and the prompt.
@@ -166,7 +163,7 @@ func (q *psAnswer) historyText(h *query.History, fine []query.HistoryRow, alone 
 	q.courseLines("memory   ", mem, room, mostMemory, height)
 	q.a.labelled("in all   ", strings.Join(gainsOf(h.Gains), ", "))
 	if len(h.Rows) > 0 {
-		q.a.align(rows, "lrrrrrr", 6, 5, 4, 3)
+		q.a.align(rows, "l"+strings.Repeat("r", len(answer.InLife)), 6, 5, 4, 3)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // TestFieldsAreDistinct wants each name and each key once, and each key that a table lists to be
 // that of a field.
 func TestFieldsAreDistinct(t *testing.T) {
-	distinct(t, Processes, InTable, OnScreen)
+	distinct(t, Processes, InTable, OnScreen, InLife)
 	distinct(t, Threads, OfThread)
 	distinct(t, Places, InRanking, InSummary)
 	distinct(t, Lives)

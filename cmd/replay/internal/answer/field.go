@@ -140,6 +140,15 @@ func Texts[T any](fields []Field[T], keys []string, of T) []string {
 	return texts
 }
 
+// Headings returns the headings of the fields with keys.
+func Headings[T any](fields []Field[T], keys []string) []string {
+	list := make([]string, len(keys))
+	for i, key := range keys {
+		list[i] = ByKey(fields, key).Heading()
+	}
+	return list
+}
+
 // ByKey returns the field with a key, nil if there is none.
 func ByKey[T any](fields []Field[T], key string) *Field[T] {
 	i := slices.IndexFunc(fields, func(f Field[T]) bool { return f.Key == key && key != "" })

@@ -44,9 +44,10 @@ var Processes = []Field[Process]{
 	{Name: "nice", Of: level(query.Nice), Unit: Number},
 }
 
-// The keys of the columns that people see, in their order: in the table of ps, and on the screen
-// of browse. The name is last in both.
+// The keys of the columns that people see, in their order: in the table of ps and on the screen of
+// browse, where the name is last, and of the courses of a process's life in both.
 var (
+	InLife   = []string{"cpu", "memory", "read", "write", "energy", "threads"}
 	InTable  = []string{"pid", "user", "cpu", "memory", "read", "write", "energy", "threads", "state", "age"}
 	OnScreen = []string{"pid", "ppid", "user", "state", "cpu", "memory", "read", "write", "energy", "threads", "wakeups", "faults", "age", "name"}
 )

@@ -111,8 +111,8 @@ func (w *lifeWindow) lines(a *app, width int) []line {
 	if totals := totalsText(l); totals != "" {
 		fact("in all", totals)
 	}
-	for _, c := range lifeCourses {
-		out = append(out, w.course(a, width, c)...)
+	for _, key := range answer.InLife {
+		out = append(out, w.course(a, width, answer.ByKey(answer.Processes, key))...)
 	}
 	out = append(out, relatives(a, "parents", l.Parents, width)...)
 	out = append(out, relatives(a, "children", l.Children, width)...)
@@ -155,64 +155,54 @@ func totalsText(l *moment.Life) string {
 	return strings.Join(out, ", ")
 }
 
-// lifeCourse is a value whose course a life shows.
-type lifeCourse struct {
-	name  string
-	value func(*query.HistoryRow) float64
-	write func(float64) string
-	big   bool
-	units metric.Units // of the scale of a big chart
+// scales are the units of the courses of a life that are charts where there is room; the others
+// are lines.
+var scales = map[string]struct {
+	units metric.Units
 	rate  bool
-}
-
-var lifeCourses = []lifeCourse{
-	{"cpu", (*query.HistoryRow).CPU, human.Percent, true, metric.NoUnits, true},
-	{"memory", (*query.HistoryRow).Memory, human.Bytes, true, metric.Bytes, false},
-	{"read", func(r *query.HistoryRow) float64 { return r.Rates[query.ReadBytes] }, answer.Speed.Text, false, metric.NoUnits, false},
-	{"write", func(r *query.HistoryRow) float64 { return r.Rates[query.WrittenBytes] }, answer.Speed.Text, false, metric.NoUnits, false},
-	{"power", func(r *query.HistoryRow) float64 { return r.Rates[query.Energy] }, human.Watts, false, metric.NoUnits, false},
-	{"threads", func(r *query.HistoryRow) float64 { return r.Levels[query.Threads] }, human.Figures, false, metric.NoUnits, false},
-}
+}{"cpu": {metric.NoUnits, true}, "memory": {metric.Bytes, false}}
 
 // course draws one course of a life: the big ones as a chart, others as a line.
-func (w *lifeWindow) course(a *app, width int, c lifeCourse) []line {
+func (w *lifeWindow) course(a *app, width int, c *column) []line {
 	l, th := w.life, a.c.theme
 	if len(l.Rows) < 2 {
 		return nil
 	}
 	from, to := l.Rows[0].At, l.Rows[len(l.Rows)-1].At
+	top, all := math.NaN(), make([]float64, len(l.Rows))
+	for i := range l.Rows {
+		all[i] = c.Of(&query.Process{Rates: l.Rows[i].Rates, Levels: l.Rows[i].Levels})
+		if !math.IsNaN(all[i]) && !(top >= all[i]) {
+			top = all[i]
+		}
+	}
 	points := func(n int) []float64 {
 		out := blank(n)
-		for i := range l.Rows {
+		for i, v := range all {
 			k := int(float64(l.Rows[i].At-from) / float64(to-from) * float64(n-1))
-			if v := c.value(&l.Rows[i]); !math.IsNaN(v) && !(out[k] >= v) {
+			if !math.IsNaN(v) && !(out[k] >= v) {
 				out[k] = v
 			}
 		}
 		return joined(out, n, len(l.Rows))
 	}
-	top := math.NaN()
-	for i := range l.Rows {
-		if v := c.value(&l.Rows[i]); !math.IsNaN(v) && !(top >= v) {
-			top = v
-		}
-	}
 	if math.IsNaN(top) || top == 0 {
 		return nil
 	}
 	var out []line
-	if !c.big || a.height < 30 {
+	scale, big := scales[c.Key]
+	if !big || a.height < 30 {
 		room := max(width-10-24, 8)
 		text := human.Pad(human.Spark(points(room), top), room, false)
-		return append(out, line{spans: []span{{human.Pad(c.name, 10, false), th.faint}, {text, th.plain}, {"  up to " + c.write(top), th.faint}}})
+		return append(out, line{spans: []span{{human.Pad(c.Heading(), 10, false), th.faint}, {text, th.plain}, {"  up to " + c.Unit.Text(top), th.faint}}})
 	}
 	const height, room = 4, 10 // room is how many letters each time gets
 	values := points(chart.Points(max(width-20, 10)))
 	low, high := chart.Scale(values)
-	picture := chart.Chart{Values: values, Height: height, From: from, To: to, Axis: chart.Values(low, high, c.units, c.rate, chart.Spaces(height))}
+	picture := chart.Chart{Values: values, Height: height, From: from, To: to, Axis: chart.Values(low, high, scale.units, scale.rate, chart.Spaces(height))}
 	picture.Width = max(width-10-picture.Axis.Margin(), 10)
 	picture.Times = chart.Times(from, to, a.Zone, max(picture.Width/room, 1))
-	out = append(out, said(c.name, th.head))
+	out = append(out, said(c.Heading(), th.head))
 	for i, s := range picture.Lines() {
 		style := th.plain
 		if i > height {

@@ -86,7 +86,11 @@ func (c *collector) tops() {
 		if len(r.Consumers) == 0 {
 			continue
 		}
-		t := Top{Title: "Most " + titles[i], Heads: []string{"Name", "CPU", "CPU time", "Memory", "Read", "Written", "Processes"}}
+		t := Top{Title: "Most " + titles[i], Heads: []string{"Name"}}
+		for _, heading := range answer.Headings(answer.Places, answer.InSummary) {
+			heading = strings.Replace(heading, "cpu", "CPU", 1)
+			t.Heads = append(t.Heads, strings.ToUpper(heading[:1])+heading[1:])
+		}
 		for _, one := range r.Consumers[:min(most, len(r.Consumers))] {
 			place := &answer.Place{Consumer: one, Ranking: r}
 			t.Rows = append(t.Rows, append([]string{cut(one.Name)}, answer.Texts(answer.Places, answer.InSummary, place)...))
