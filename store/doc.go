@@ -58,7 +58,7 @@
 //	    fault   varint         what can go wrong with them; numbers in bytes
 //
 // Imports go down in this picture and never up (TestImportsGoDown). Within this package files
-// look down, too (TestFilesLookDown): a question to the Reader (select.go, lives.go, totals.go)
+// look down, too (TestFilesGoDown): a question to the Reader (select.go, lives.go, totals.go)
 // makes plans of what to read in a source (plan.go), and reads their columns (emit.go, sums.go).
 // sample/metric, which defines metric, value and event, lies below all of it and below the
 // samplers: it is the one thing that both halves of the program share.

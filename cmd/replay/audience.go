@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"tachograph/cmd/internal/visible"
@@ -16,6 +17,15 @@ func (p *page) present(people, programs func() error) error {
 		return people()
 	}
 	return programs()
+}
+
+// noRows refuses a format for programs, for a command that has no rows. What says what it does,
+// and what answers in that format.
+func (p *page) noRows(what string) error {
+	if p.table() {
+		return nil
+	}
+	return fmt.Errorf("%s as %s", what, p.format)
 }
 
 // remark prints a sentence that only people need.

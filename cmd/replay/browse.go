@@ -66,9 +66,10 @@ func notArchives(args []string) error {
 // canBrowse returns an error that says why browse cannot draw on the whole screen.
 func canBrowse(p *page) error {
 	const instead = "replay at TIME prints a moment"
+	if err := p.noRows("browse draws on the whole screen; " + instead); err != nil {
+		return err
+	}
 	switch term := os.Getenv("TERM"); {
-	case !p.table():
-		return fmt.Errorf("browse draws on the whole screen; %s as %s", instead, p.format)
 	case p.width == 0:
 		return fmt.Errorf("browse draws on a terminal, and its output is none; %s", instead)
 	case term == "" || term == "dumb":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -38,10 +39,13 @@ an archive it prints what the table of all metrics says.`,
 					return err
 				}
 			}
-			for i, name := range args {
-				if err := q.explain(name, i == 0); err != nil {
+			for _, name := range args {
+				if err := q.find(name); err != nil {
 					return err
 				}
+			}
+			if err := a.present(q.text, q.rows); err != nil {
+				return err
 			}
 			if a.Archive != nil {
 				a.finish(cmd, args, false)
@@ -68,40 +72,50 @@ func (a *app) loadIfAny() error {
 
 // explainAnswer explains metrics, as they are in the archive if there is one.
 type explainAnswer struct {
-	a *app
-	w query.Window
+	a    *app
+	w    query.Window
+	list []explained
 }
 
-func (q *explainAnswer) explain(name string, first bool) error {
-	var d *metric.Desc
+// explained is a metric: as the archive has it, or else as a platform's table has it.
+type explained struct {
+	*metric.Desc
+	mac, linux *metric.Desc // nil where the platform does not have it
+	recorded   bool
+}
+
+// find adds the metric with a name to the answer.
+func (q *explainAnswer) find(name string) error {
+	e := explained{mac: catalog.Find(catalog.Darwin, name), linux: catalog.Find(catalog.Linux, name)}
 	if q.a.Archive != nil {
-		d = q.a.Archive.Lookup(name)
+		e.Desc = q.a.Archive.Lookup(name)
 	}
-	mac, linux := catalog.Find(catalog.Darwin, name), catalog.Find(catalog.Linux, name)
-	recorded := d != nil
-	for _, c := range []*metric.Desc{mac, linux} {
-		if d == nil {
-			d = c
-		}
-	}
-	if d == nil {
+	e.recorded = e.Desc != nil
+	if e.Desc = cmp.Or(e.Desc, e.mac, e.linux); e.Desc == nil {
 		return fmt.Errorf("no metric %s%s", name, query.Suggest(name, knownNames(&q.a.session)))
 	}
-	return q.a.present(func() error {
-		if !first {
+	q.list = append(q.list, e)
+	return nil
+}
+
+func (q *explainAnswer) text() error {
+	for i, e := range q.list {
+		if i > 0 {
 			q.a.stdout.Println()
 		}
-		q.meaning(d)
-		q.sources(d, mac, linux)
+		q.meaning(e.Desc)
+		q.sources(e.Desc, e.mac, e.linux)
 		switch {
 		case q.a.Archive == nil:
-			return nil
-		case !recorded:
+		case !e.recorded:
 			q.field("archive", "does not know it: it was recorded by another version or on another platform")
-			return nil
+		default:
+			if err := q.behaviour(e.Desc); err != nil {
+				return err
+			}
 		}
-		return q.behaviour(d)
-	}, func() error { return q.row(d, recorded) })
+	}
+	return nil
 }
 
 // sources prints where each platform finds a metric.
@@ -262,7 +276,7 @@ func behaviourText(b *query.Behaviour) string {
 	return strings.Join(parts, ", ")
 }
 
-func (q *explainAnswer) row(d *metric.Desc, recorded bool) error {
+func (q *explainAnswer) rows() error {
 	rows, err := q.a.rowsOf(out.Column{Name: "metric"}, out.Column{Name: "pmid"}, out.Column{Name: "type"}, out.Column{Name: "semantics"},
 		out.Column{Name: "units"}, out.Column{Name: "indom"}, out.Column{Name: "class"}, out.Column{Name: "help"}, out.Column{Name: "long_help"},
 		out.Column{Name: "source"}, out.Column{Name: "formula"}, out.Column{Name: "width"}, out.Column{Name: "clamped"}, out.Column{Name: "unsupported"},
@@ -270,20 +284,22 @@ func (q *explainAnswer) row(d *metric.Desc, recorded bool) error {
 	if err != nil {
 		return err
 	}
-	var instances, interval int64
-	var present, missing uint64
-	if recorded {
-		for _, b := range query.Behaviours(q.a.Archive, q.w, d) {
-			instances = max(instances, int64(b.Instances))
-			present, missing, interval = present+b.Present, missing+b.Missing, b.Interval/1e6
+	for _, d := range q.list {
+		var instances, interval int64
+		var present, missing uint64
+		if d.recorded {
+			for _, b := range query.Behaviours(q.a.Archive, q.w, d.Desc) {
+				instances = max(instances, int64(b.Instances))
+				present, missing, interval = present+b.Present, missing+b.Missing, b.Interval/1e6
+			}
 		}
-	}
-	err = rows.Row([]out.Cell{{}, out.Str(d.Name), out.Str(d.PMID.String()), out.Str(d.Type.String()), out.Str(d.Sem.String()), out.Str(d.Units.String()),
-		out.Str(d.Indom), out.Str(d.Class.String()), out.Str(d.Help), out.Str(d.LongHelp), out.Str(d.Source), out.Str(d.Formula),
-		out.Whole(int64(d.Bits())), boolean(d.Clamped), out.Str(d.Unsupported), boolean(recorded), out.Whole(instances),
-		out.Natural(present), out.Natural(missing), out.Whole(interval)})
-	if err != nil {
-		return err
+		err = rows.Row([]out.Cell{{}, out.Str(d.Name), out.Str(d.PMID.String()), out.Str(d.Type.String()), out.Str(d.Sem.String()), out.Str(d.Units.String()),
+			out.Str(d.Indom), out.Str(d.Class.String()), out.Str(d.Help), out.Str(d.LongHelp), out.Str(d.Source), out.Str(d.Formula),
+			out.Whole(int64(d.Bits())), boolean(d.Clamped), out.Str(d.Unsupported), boolean(d.recorded), out.Whole(instances),
+			out.Natural(present), out.Natural(missing), out.Whole(interval)})
+		if err != nil {
+			return err
+		}
 	}
 	return rows.Close()
 }

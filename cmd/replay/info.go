@@ -38,23 +38,22 @@ func infoCommand(a *app) *cobra.Command {
 }
 
 func info(a *app) error {
-	if !a.table() {
-		if err := infoRows(a); err != nil {
-			return err
+	err := a.present(func() error {
+		first := true
+		for _, in := range a.Archive.Archives() {
+			if !a.Used.Wants(in.Host.ID) {
+				continue
+			}
+			if !first {
+				a.stdout.Println()
+			}
+			first = false
+			infoText(a, in)
 		}
-		tellCopies(a)
 		return nil
-	}
-	first := true
-	for _, in := range a.Archive.Archives() {
-		if !a.Used.Wants(in.Host.ID) {
-			continue
-		}
-		if !first {
-			a.stdout.Println()
-		}
-		first = false
-		infoText(a, in)
+	}, func() error { return infoRows(a) })
+	if err != nil {
+		return err
 	}
 	tellCopies(a)
 	return nil

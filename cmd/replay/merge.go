@@ -41,9 +41,10 @@ type merging struct {
 
 func (m *merging) run(args []string) error {
 	a := m.a
+	if err := a.noRows("merge writes an archive; other commands answer"); err != nil {
+		return err
+	}
 	switch {
-	case !a.table():
-		return fmt.Errorf("merge writes an archive; other commands answer as %s", a.format)
 	case len(args)+len(a.Sources) == 0:
 		return errors.New("merge needs the archives to put together")
 	case m.dst == "" || m.dst == "-":

@@ -32,8 +32,8 @@ and what happened is marked. "-o -" writes SVG to the standard output, which wit
   replay plot mem.util.used -o memory.png --size 1600x900 --dark`,
 		Args: needMetrics,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !a.table() {
-				return fmt.Errorf("plot draws; replay rates --step gives the numbers as %s", a.format)
+			if err := a.noRows("plot draws; replay rates --step gives the numbers"); err != nil {
+				return err
 			}
 			if p.height < 1 || p.height > 200 {
 				return fmt.Errorf("--height %d: use 1 to 200 lines", p.height)

@@ -62,8 +62,8 @@ name first, so that there is a whole file or none.`,
   replay report laptop.tacho -o laptop.html`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !a.table() {
-				return fmt.Errorf("report writes a page; other commands answer as %s", a.format)
+			if err := a.noRows("report writes a page; other commands answer"); err != nil {
+				return err
 			}
 			if p.crash && (p.at != "" || a.From != "" || a.To != "") {
 				return errors.New("--last-crash finds the window by itself: give it without --at, --from and --to")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -77,8 +76,8 @@ whose machine it was.`,
 
 func (s *snapshot) run(cmd *cobra.Command, args []string) error {
 	a := s.a
-	if !a.table() {
-		return fmt.Errorf("snapshot writes an archive; other commands answer as %s", a.format)
+	if err := a.noRows("snapshot writes an archive; other commands answer"); err != nil {
+		return err
 	}
 	if s.dst == "-" && a.width > 0 {
 		return errors.New("-o - writes the archive to standard output, which is a terminal here: send it into a file or a pipe")

@@ -52,9 +52,10 @@ type splitting struct {
 
 func (s *splitting) run(args []string) error {
 	a := s.a
+	if err := a.noRows("split writes archives; other commands answer"); err != nil {
+		return err
+	}
 	switch {
-	case !a.table():
-		return fmt.Errorf("split writes archives; other commands answer as %s", a.format)
 	case len(args)+len(a.Sources) == 0:
 		return errors.New("split needs an archive to take apart")
 	case s.by == "":

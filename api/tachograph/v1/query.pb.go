@@ -667,8 +667,8 @@ type ProcessesQuestion struct {
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	// Names, globs, /regexps/ or pids; empty: all.
 	Match []string `protobuf:"bytes,2,rep,name=match,proto3" json:"match,omitempty"`
-	// cpu, memory, read, write, energy, wakeups, faults, threads, age, pid or name.
-	// Empty: cpu.
+	// A field that ps sorts by: cpu, memory, read, write, energy, wakeups, faults,
+	// threads, age, pid, ppid, user, state or name. Empty: cpu.
 	Sort string `protobuf:"bytes,3,opt,name=sort,proto3" json:"sort,omitempty"`
 	// How many; 0: all, and of a history 20.
 	Number uint32 `protobuf:"varint,4,opt,name=number,proto3" json:"number,omitempty"`
