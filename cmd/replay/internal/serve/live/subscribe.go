@@ -22,6 +22,7 @@ import (
 	"tachograph/store"
 	"tachograph/store/archive"
 	"tachograph/store/follow"
+	"tachograph/store/layout"
 )
 
 // A Publisher serves LiveService.Subscribe.
@@ -363,26 +364,34 @@ func (s *stream) step(st *step) error {
 	if s.ahead == nil {
 		return s.take(st)
 	}
+	had := has(s.ahead, st)
 	if reached(&st.Position, s.ahead) {
 		s.ahead = nil
 	} else if time.Since(s.since) > mostBehindPrompt {
 		return errAnew // the hub has another order than the follower had
-	}
-	had := false
-	switch a := s.ahead; {
-	case a == nil:
-	case st.Position.Archive != a.Archive:
-		had = true
-	case st.tick:
-		had = st.Position.Ticks[st.class] <= a.Ticks[st.class]
-	default:
-		had = st.Position.Churn <= a.Churn && st.Position.Events <= a.Events
 	}
 	if had {
 		s.skip(st.State)
 		return nil
 	}
 	return s.take(st)
+}
+
+// has reports whether a client at a position has what a step brings. The hub may take things in
+// another order than the client's own follower did.
+func has(p *follow.Position, st *step) bool {
+	now := &st.Position
+	switch {
+	case now.Archive != p.Archive:
+		return true
+	case st.tick:
+		return now.Ticks[st.class] <= p.Ticks[st.class]
+	case st.event != nil && layout.IsChurn(st.event.Kind):
+		return now.Churn <= p.Churn
+	case st.event != nil:
+		return now.Events <= p.Events
+	}
+	return now.Churn <= p.Churn && now.Events <= p.Events
 }
 
 // delivered is an item with the position after it.
