@@ -51,7 +51,7 @@ func TestOnlyStatusesOfTheTable(t *testing.T) {
 				if call, ok := n.(*ast.CallExpr); ok && isName(call.Fun, "os", "Exit") {
 					exits++
 				}
-				if f, ok := n.(*ast.FuncDecl); ok && f.Name.Name == "run" && f.Recv != nil && filepath.Base(path) == "app.go" {
+				if f, ok := n.(*ast.FuncDecl); ok && f.Name.Name == "run" && isApp(f.Recv) {
 					ast.Inspect(f.Body, func(n ast.Node) bool {
 						ret, ok := n.(*ast.ReturnStmt)
 						if !ok {
@@ -80,4 +80,17 @@ func isName(e ast.Expr, pkg, name string) bool {
 	}
 	x, ok := s.X.(*ast.Ident)
 	return ok && x.Name == pkg
+}
+
+// isApp reports whether a method is one of *app.
+func isApp(receiver *ast.FieldList) bool {
+	if receiver == nil {
+		return false
+	}
+	star, ok := receiver.List[0].Type.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	name, ok := star.X.(*ast.Ident)
+	return ok && name.Name == "app"
 }
