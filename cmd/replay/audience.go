@@ -28,6 +28,14 @@ func (p *page) noRows(what string) error {
 	return fmt.Errorf("%s as %s", what, p.format)
 }
 
+// noTerminal refuses to write a file to standard output where that is a terminal.
+func (p *page) noTerminal(dst, what string) error {
+	if dst != "-" || p.width == 0 {
+		return nil
+	}
+	return fmt.Errorf("-o - writes %s to standard output, which is a terminal here: send it into a file or a pipe", what)
+}
+
 // remark prints a sentence that only people need.
 func (p *page) remark(text string) {
 	if p.table() {

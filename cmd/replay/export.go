@@ -151,10 +151,8 @@ func (e *exporting) target(format *export.Format) (export.Target, error) {
 		return t, fmt.Errorf("%s is several files, which do not go to standard output: name them with -o", format.Name)
 	case e.dst == "":
 		return t, errors.New("export needs a file to write: -o FILE, or -o - for standard output")
-	case e.dst == "-" && a.width > 0:
-		return t, errors.New("-o - writes to standard output, which is a terminal here: send it into a file or a pipe")
 	}
-	return t, nil
+	return t, a.noTerminal(e.dst, "the export")
 }
 
 func (e *exporting) run(cmd *cobra.Command, args []string) error {

@@ -107,8 +107,8 @@ func (p *reporting) run(cmd *cobra.Command, args []string) error {
 		if err := mayWrite(p.dst, p.force); err != nil {
 			return err
 		}
-	} else if a.width > 0 {
-		return errors.New("-o - writes the page to standard output, which is a terminal here: send it into a file or a pipe")
+	} else if err := a.noTerminal(p.dst, "the page"); err != nil {
+		return err
 	}
 	r.Command = strings.Join(a.reproduce(cmd, args), " ")
 	bar := a.newLateBar("making the page")

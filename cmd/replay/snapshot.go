@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -79,8 +78,8 @@ func (s *snapshot) run(cmd *cobra.Command, args []string) error {
 	if err := a.noRows("snapshot writes an archive; other commands answer"); err != nil {
 		return err
 	}
-	if s.dst == "-" && a.width > 0 {
-		return errors.New("-o - writes the archive to standard output, which is a terminal here: send it into a file or a pipe")
+	if err := a.noTerminal(s.dst, "the archive"); err != nil {
+		return err
 	}
 	if err := a.load(); err != nil {
 		return err
