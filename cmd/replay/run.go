@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"tachograph/cmd/internal/cli"
@@ -103,14 +105,24 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 		if said.Len() > 0 {
 			aside.Notes = strings.Split(strings.TrimSuffix(said.String(), "\n"), "\n")
 		}
-		switch {
-		case errors.Is(err, errNo), errors.Is(err, errUntold):
+		if errors.Is(err, errNo) || errors.Is(err, errUntold) {
 			err = nil
-		case errors.Is(err, errFailed):
-			err = &scope.Error{Kind: scope.Broken, Err: err}
-		case fault.Of(err) == fault.Denied:
-			err = &scope.Error{Kind: scope.Unreadable, Err: err}
 		}
-		return aside, err
+		return aside, blamed(err)
 	}
+}
+
+// blamed says of an error whose fault it is, where the error does not say so itself: an archive
+// that cannot be read is no mistake of the client.
+func blamed(err error) error {
+	kind := fault.Of(err)
+	switch {
+	case err == nil, errors.As(err, new(*scope.Error)):
+		return err
+	case errors.Is(err, errFailed), kind == fault.Bug:
+		return &scope.Error{Kind: scope.Broken, Err: err}
+	case kind != fault.Other, errors.As(err, new(*fault.Error)), errors.As(err, new(*fs.PathError)), errors.As(err, new(syscall.Errno)):
+		return &scope.Error{Kind: scope.Unreadable, Err: err}
+	}
+	return err
 }
