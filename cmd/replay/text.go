@@ -28,13 +28,6 @@ func boolean(b bool) out.Cell {
 
 func durationText(d int64) string { return human.Duration(time.Duration(d)) }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 // spanWords returns the flags for a span, in whole seconds that contain it.
 func spanWords(from, to int64) []string {
 	const second = int64(time.Second)
