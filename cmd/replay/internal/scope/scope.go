@@ -3,13 +3,13 @@
 package scope
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"errors"
-	"fmt"
 	"tachograph/config"
 	"tachograph/store"
 	"tachograph/store/fault"
