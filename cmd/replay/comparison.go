@@ -38,6 +38,7 @@ type diffQuestion struct {
 	args []string
 }
 
+// parse reads a window, FROM..TO or FROM..+LENGTH.
 func (q *diffQuestion) parse(text string) (query.Window, error) {
 	from, to, ok := strings.Cut(text, "..")
 	if !ok {

@@ -233,7 +233,7 @@ func (l *liveTop) draw() error {
 		a.stdout.Println()
 	}
 	l.printed = true
-	return l.top.table(l.ranking)
+	return l.top.text(l.ranking)
 }
 
 // page renders the ranking for the screen.
@@ -262,7 +262,7 @@ func (l *liveTop) page() []byte {
 	}
 	r := *l.ranking
 	r.Consumers = r.Consumers[:min(len(r.Consumers), max(a.height-a.stdout.Lines()-1, 1))]
-	_ = l.top.rows(&r) // Writing to memory cannot fail.
+	_ = l.top.table(&r) // Writing to memory cannot fail.
 	return b.Bytes()
 }
 

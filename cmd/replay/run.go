@@ -112,8 +112,8 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 	}
 }
 
-// blamed says of an error whose fault it is, where the error does not say so itself: an archive
-// that cannot be read is no mistake of the client.
+// blamed marks an error that is no mistake of the client: an archive cannot be read, or this
+// program failed. It leaves alone an error that says so itself.
 func blamed(err error) error {
 	kind := fault.Of(err)
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
@@ -134,7 +135,7 @@ func (c *converter) apply(cell *out.Cell, factor float64) {
 	cell.Kind, cell.U = out.Float, 0
 	cell.F *= factor
 	cell.Units, cell.Rate = &c.units, false
-	cell.Human = strings.TrimSpace(figures(cell.F) + " " + c.text)
+	cell.Human = strings.TrimSpace(human.Figures(cell.F) + " " + c.text)
 }
 
 // rows prints the values of a series. cells hold what its rows have in common. doubt, if not

@@ -8,8 +8,6 @@ import (
 	"tachograph/cmd/replay/internal/out"
 )
 
-func figures(x float64) string { return human.Figures(x) }
-
 func nonEmpty(list ...string) []string {
 	var out []string
 	for _, s := range list {

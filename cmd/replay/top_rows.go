@@ -45,7 +45,7 @@ func (t *topAnswer) write(w query.Window, n int) error {
 	if err != nil {
 		return err
 	}
-	return t.a.present(func() error { return t.table(r) }, func() error {
+	return t.a.present(func() error { return t.text(r) }, func() error {
 		rows, err := t.a.rows(answer.PlaceColumns()...)
 		if err != nil {
 			return err
@@ -57,19 +57,19 @@ func (t *topAnswer) write(w query.Window, n int) error {
 	})
 }
 
-// table prints a ranking below the window that it covers.
-func (t *topAnswer) table(r *query.Ranking) error {
+// text prints a ranking below the window that it covers.
+func (t *topAnswer) text(r *query.Ranking) error {
 	if len(r.Consumers) == 0 {
 		t.a.complain(fmt.Sprintf("no process used any %s between %s and %s", t.by, t.a.Show(r.From), t.a.Show(r.To)))
 		return nil
 	}
 	t.a.prose(fmt.Sprintf("%s to %s (%s), %s", t.a.Show(r.From), t.a.Show(r.To), durationText(r.To-r.From), cli.Count(r.N, "process")))
 	t.a.stdout.Println()
-	return t.rows(r)
+	return t.table(r)
 }
 
-// rows prints a ranking as a table.
-func (t *topAnswer) rows(r *query.Ranking) error {
+// table prints a ranking as a table.
+func (t *topAnswer) table(r *query.Ranking) error {
 	keys := []string{"pid"}
 	if t.group != query.PerProcess {
 		keys[0] = "processes"

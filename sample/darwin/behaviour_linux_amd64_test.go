@@ -14,8 +14,8 @@ import (
 	"tachograph/sample/darwin/darwintest"
 )
 
-// write writes a scenario that extends the shipped laptop's. In it the program belongs to
-// root, whoever runs this test.
+// write writes a scenario that extends the shipped laptop's. In it root runs the program, even
+// if an ordinary user runs this test.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.scn")
