@@ -54,7 +54,6 @@ type life struct {
 	peaked  bool    // so is the peak that the kernel reports,
 	before  float64 // and what that was when the window began
 	seen    int64
-	touched int // the number of the summaries it was last in
 }
 
 func newConsumer(s *store.Summary, name string) Consumer {
@@ -143,8 +142,7 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 	if t.names != nil {
 		sel.Instance = func(_ string, in *metric.Instance) bool { return t.names[ProcessName(in)] }
 	}
-	n := 0
-	settled := int64(0)
+	chunk := int64(0) // when the present one began
 	var decode func(*store.Totals) bool
 	if t.digested {
 		decode = t.decodes
@@ -157,7 +155,6 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 			}
 			continue
 		}
-		n++
 		begin := int64(0)
 		var l *life
 		var in *metric.Instance
@@ -172,18 +169,21 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 			if begin == 0 || s.First.Wall < begin {
 				begin = s.First.Wall
 			}
-			l.touched = n
 			l.seen = max(l.seen, s.Last.Wall)
 			from, to := s.Seen()
 			l.From, l.To = min(l.From, from), max(l.To, to)
 			t.summary(l, s)
 		}
-		if begin > settled+t.every {
-			t.settle(n, begin) // Another chunk has begun.
-			settled = begin
+		if begin > chunk+t.every {
+			// Another chunk has begun. What is not in its first metric may be in the next ones, but
+			// all metrics of the one before have come.
+			if chunk != 0 {
+				t.settle(chunk)
+			}
+			chunk = begin
 		}
 	}
-	t.settle(n+1, 0)
+	t.settle(0)
 	for _, c := range t.groups {
 		if t.group != PerProcess {
 			t.finish(c)
@@ -413,11 +413,11 @@ func (t *topper) finish(c *Consumer) {
 	c.Peak = max(c.Peak, c.Mean)
 }
 
-// settle drops the processes that have ended: those that are not in the n-th summaries, which
-// began at begin, and were last seen well before that. With begin 0 it drops all.
-func (t *topper) settle(n int, begin int64) {
+// settle drops the processes that have ended: those that were last seen well before a chunk that
+// began at begin. With begin 0 it drops all.
+func (t *topper) settle(begin int64) {
 	for key, l := range t.lives {
-		if l.touched == n || begin != 0 && l.seen >= begin-missedTicks*t.every {
+		if begin != 0 && l.seen >= begin-missedTicks*t.every {
 			continue
 		}
 		delete(t.lives, key)
