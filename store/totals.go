@@ -33,7 +33,7 @@ type Totals struct {
 //
 // If decode is not nil, Total uses the digests of chunks where there are any. The summaries of
 // a metric are then those of the digest's members, over all its chunks, and the digest itself
-// follows them. If decode returns true, the chunks are decoded all the same.
+// follows them. If decode returns true, Total takes a digest of fewer chunks, or decodes them.
 func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtotal] {
 	return func(yield func(Subtotal) bool) {
 		r.alone()
@@ -54,18 +54,18 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtot
 				}
 				goOn := a.Contain(&out, func() bool {
 					// One at a time: a foreign archive's chunk may be large.
-					var t *Totals
-					var refs []*archive.ChunkRef
 					if decode != nil {
-						t, refs = r.totals(a, sel, a.Chunks[place[ref]:])
+						for t, refs := range r.totals(a, sel, a.Chunks[place[ref]:]) {
+							if decode(t) {
+								continue
+							}
+							for _, of := range refs {
+								digested[of] = true
+							}
+							return t.summarize(sel, &list, summaries) && hand(Subtotal{Totals: t})
+						}
 					}
-					if t == nil || decode(t) {
-						return r.summarizeChunk(a, sel, ref, &list, summaries)
-					}
-					for _, of := range refs {
-						digested[of] = true
-					}
-					return t.summarize(sel, &list, summaries) && hand(Subtotal{Totals: t})
+					return r.summarizeChunk(a, sel, ref, &list, summaries)
 				})
 				if !goOn {
 					return
@@ -75,24 +75,25 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtot
 	}
 }
 
-// totals returns the totals of the digest that begins with the first of chunks, and the chunks
-// it covers. It returns nil if there is no digest, or none that fits the selection.
-func (r *Reader) totals(a *source.Source, sel *Selection, chunks []*archive.ChunkRef) (*Totals, []*archive.ChunkRef) {
-	outside := func(ref *archive.ChunkRef) bool {
-		return ref.Info.From < sel.From || ref.Info.To > sel.End() || r.cutsOff(ref)
+// totals yields the totals of the digests that begin with the first of chunks and fit the
+// selection, and the chunks that each covers, the longest first.
+func (r *Reader) totals(a *source.Source, sel *Selection, chunks []*archive.ChunkRef) iter.Seq2[*Totals, []*archive.ChunkRef] {
+	return func(yield func(*Totals, []*archive.ChunkRef) bool) {
+		fit := slices.IndexFunc(chunks, func(ref *archive.ChunkRef) bool {
+			return ref.Info.Class != chunks[0].Info.Class || ref.Info.From < sel.From || ref.Info.To > sel.End() || r.cutsOff(ref)
+		})
+		if fit < 0 {
+			fit = len(chunks)
+		}
+		if fit == 0 {
+			return
+		}
+		for d := range chunks[0].Digests(chunks[1:fit]) {
+			if t := totalsOf(a, d, chunks[0], wanted(a, sel)); t != nil && !yield(t, chunks[:len(d.Sums)]) {
+				return
+			}
+		}
 	}
-	if outside(chunks[0]) {
-		return nil, nil
-	}
-	d := chunks[0].Digest(chunks[1:])
-	if d == nil {
-		return nil, nil
-	}
-	chunks = chunks[:len(d.Sums)]
-	if slices.ContainsFunc(chunks, outside) {
-		return nil, nil
-	}
-	return totalsOf(a, d, chunks[0], wanted(a, sel)), chunks
 }
 
 // totalsOf returns the totals of a digest, or nil if it lacks a wanted metric.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"sync"
 
 	"tachograph/sample/metric"
@@ -140,14 +141,25 @@ func (r *ChunkRef) Sealed() (*chunk.Sealed, error) {
 	return &chunk.Sealed{Info: r.Info, Data: b}, nil
 }
 
-// Digest returns the digest that was made of the chunk and of the first chunks of after; nil if
-// there is none, or if something of it is hidden. It is looked for in the first snapshot only.
-// If that snapshot's pages have been reused, the checksum shows it.
-func (r *ChunkRef) Digest(after []*ChunkRef) *digest.Digest {
-	if r.beside != nil {
-		return nil
+// Digests yields the digests that were made of the chunk and of the first chunks of after, the
+// longest first. It leaves out those of which something is hidden. It looks for them in the first
+// snapshot only. If that snapshot's pages have been reused, the checksums show it.
+func (r *ChunkRef) Digests(after []*ChunkRef) iter.Seq[*digest.Digest] {
+	return func(yield func(*digest.Digest) bool) {
+		if r.beside != nil {
+			return
+		}
+		for _, key := range layout.DigestKeys(r.Archive.Snap, r.Info.Class, r.n, len(after)+1) {
+			if d := r.digest(key, after); d != nil && !yield(d) {
+				return
+			}
+		}
 	}
-	record := layout.Get(r.Archive.Snap, layout.BucketDigests, r.key())
+}
+
+// digest reads one of the chunk's digests; it returns nil if that does not fit the chunks.
+func (r *ChunkRef) digest(key []byte, after []*ChunkRef) *digest.Digest {
+	record := layout.Get(r.Archive.Snap, layout.BucketDigests, key)
 	if record == nil {
 		return nil
 	}

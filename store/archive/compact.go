@@ -57,9 +57,10 @@ func Compact(dst *bbolt.DB, a *File) error {
 		b.Descs(0, a.Descs)
 		b.Count()
 	}))
+	digests := layout.NewDigests(a.Desc)
 	for next := 0; err == nil && next < len(a.Chunks); {
 		err = dst.Update(layout.Build(&t, func(b *layout.Builder) {
-			b.Describe(a.Desc)
+			b.Digest(digests)
 			next = compactChunks(b, a, next, put)
 		}))
 	}
@@ -68,7 +69,7 @@ func Compact(dst *bbolt.DB, a *File) error {
 	}
 	return dst.Update(layout.Build(&t, func(b *layout.Builder) {
 		compactEvents(b, a)
-		b.Describe(a.Desc)
+		b.Digest(digests)
 		b.Finish()
 	}))
 }

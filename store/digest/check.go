@@ -6,36 +6,51 @@ import (
 	"reflect"
 
 	"tachograph/sample/metric"
-	"tachograph/store/chunk"
 )
 
 var errOther = errors.New("it is not the digest of its chunks")
 
-// Check reports what is wrong with a record that should be the digest of chunks. The maker of a
-// digest chooses its members, and versions choose differently. Check therefore takes the
-// record's members as given, and verifies their values and those of all others.
-func Check(record []byte, chunks [][]byte, desc func(uint32) *metric.Desc) error {
+// A Checker checks a record that should be the digest of chunks. The maker of a digest chooses
+// its members, and versions choose differently. A Checker therefore takes the record's members as
+// given, and verifies their values and those of all others.
+type Checker struct {
+	have *Digest
+	m    *maker
+	err  error
+}
+
+// NewChecker begins to check a record. Its chunks are added one by one.
+func NewChecker(record []byte, desc func(uint32) *metric.Desc) (*Checker, error) {
 	have, err := Parse(record)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m := newMaker(desc)
-	m.told = make(map[string]bool)
+	c := &Checker{have: have, m: newMaker(desc)}
+	c.m.told = make(map[string]bool)
 	for i := range have.Members {
-		m.told[have.Members[i].Key] = true
+		c.m.told[have.Members[i].Key] = true
 	}
-	for _, b := range chunks {
-		c, err := open(b)
-		if err != nil {
-			return err
-		}
-		if took, err := m.add(c, chunk.Checksum(b)); err != nil {
-			return err
-		} else if !took {
-			return errOther
-		}
+	return c, nil
+}
+
+// Add takes the next chunk. It returns true with the last one.
+func (c *Checker) Add(b []byte) bool {
+	p := piece{desc: c.m.desc}
+	if c.err == nil {
+		c.err = p.read(b)
 	}
-	made := m.digest()
+	if c.err == nil && !c.m.add(&p) {
+		c.err = errOther
+	}
+	return c.err != nil || len(c.m.d.Sums) == len(c.have.Sums)
+}
+
+// Err reports, after the last chunk, what is wrong with the record.
+func (c *Checker) Err() error {
+	if c.err != nil {
+		return c.err
+	}
+	made := c.m.digest()
 	if made == nil {
 		return errOther
 	}
@@ -44,7 +59,7 @@ func Check(record []byte, chunks [][]byte, desc func(uint32) *metric.Desc) error
 		return errOther
 	}
 	want, err := Parse(b)
-	if err != nil || !have.tells(want) {
+	if err != nil || !c.have.tells(want) {
 		return errOther
 	}
 	return nil

@@ -69,23 +69,79 @@ func population(t testing.TB, chunks int) ([][]byte, func(uint32) *metric.Desc) 
 	}
 }
 
-func TestADigestComesBack(t *testing.T) {
-	chunks, desc := population(t, Span)
-	m := newMaker(desc)
+// take makes one digest of all chunks.
+func take(t *testing.T, m *maker, chunks [][]byte) *Digest {
+	t.Helper()
 	for _, b := range chunks {
-		records, err := Make(chunks[:1], desc)
-		if err != nil || len(records) != 0 {
-			t.Fatalf("one chunk has %d digests: %v", len(records), err)
-		}
-		c, err := open(b)
-		if err != nil {
+		p := piece{desc: m.desc}
+		if err := p.read(b); err != nil {
 			t.Fatal(err)
 		}
-		if took, err := m.add(c, chunk.Checksum(b)); !took || err != nil {
-			t.Fatal(took, err)
+		if !m.add(&p) {
+			t.Fatal("a chunk is not taken")
 		}
 	}
-	want := m.digest()
+	return m.digest()
+}
+
+// records makes the digests of chunks.
+func records(chunks [][]byte, desc func(uint32) *metric.Desc, short, long bool) []Record {
+	w := NewWriter(desc, short, long)
+	for _, b := range chunks {
+		w.Add(b)
+	}
+	return w.Records()
+}
+
+// check checks a record against chunks.
+func check(record []byte, chunks [][]byte, desc func(uint32) *metric.Desc) error {
+	c, err := NewChecker(record, desc)
+	if err != nil {
+		return err
+	}
+	for _, b := range chunks {
+		if c.Add(b) {
+			break
+		}
+	}
+	return c.Err()
+}
+
+// TestLongDigests makes the digests of an archive, some of whose chunks do not belong together.
+func TestLongDigests(t *testing.T) {
+	chunks, desc := population(t, 2*Span+4)
+	without := slices.Concat(chunks[:2], chunks[3:])
+	for _, test := range []struct {
+		name        string
+		chunks      [][]byte
+		short, long bool
+		want        [][2]int // the first chunk, and how many
+	}{
+		{"short ones", chunks, true, false, [][2]int{{0, 6}, {6, 6}, {12, 4}}},
+		{"a long one", chunks, false, true, [][2]int{{0, 16}}},
+		{"both", chunks, true, true, [][2]int{{0, 6}, {6, 6}, {12, 4}, {0, 16}}},
+		{"too few for a long one", chunks[:6], true, true, [][2]int{{0, 6}}},
+		{"a chunk is missing", without, true, true, [][2]int{{2, 4}, {6, 6}, {12, 3}, {2, 13}}},
+	} {
+		var got [][2]int
+		for _, r := range records(test.chunks, desc, test.short, test.long) {
+			got = append(got, [2]int{r.First, r.Chunks})
+			if err := check(r.Data, test.chunks[r.First:r.First+r.Chunks], desc); err != nil {
+				t.Errorf("%s: %d to %d: %v", test.name, r.First, r.First+r.Chunks, err)
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestADigestComesBack(t *testing.T) {
+	chunks, desc := population(t, Span)
+	if records := records(chunks[:1], desc, true, true); len(records) != 0 {
+		t.Fatalf("one chunk has %d digests", len(records))
+	}
+	want := take(t, newMaker(desc), chunks)
 	if len(want.Crowds) != 3 || len(want.Members) == 0 {
 		t.Fatalf("%d crowds, %d members", len(want.Crowds), len(want.Members))
 	}
@@ -119,10 +175,10 @@ func TestADigestComesBack(t *testing.T) {
 	if !reflect.DeepEqual(got.Crowds, want.Crowds) || !reflect.DeepEqual(got.Columns, want.Columns) {
 		t.Errorf("%+v came back as %+v", want.Crowds, got.Crowds)
 	}
-	if err := Check(b, chunks, desc); err != nil {
+	if err := check(b, chunks, desc); err != nil {
 		t.Error(err)
 	}
-	if Check(b, chunks[:3], desc) == nil {
+	if check(b, chunks[:3], desc) == nil {
 		t.Error("it is taken for that of other chunks")
 	}
 }
@@ -137,24 +193,15 @@ func TestAnotherChoiceOfMembers(t *testing.T) {
 		for n := range 1000 {
 			m.told[fmt.Sprint(n)] = told(n)
 		}
-		for _, b := range chunks {
-			c, err := open(b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if took, err := m.add(c, chunk.Checksum(b)); !took || err != nil {
-				t.Fatal(took, err)
-			}
-		}
-		return m.digest()
+		return take(t, m, chunks)
 	}
 	third := func(n int) bool { return n%3 == 0 }
-	check := func(d *Digest) error {
+	checked := func(d *Digest) error {
 		b, err := d.marshal()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Check(b, chunks, desc)
+		return check(b, chunks, desc)
 	}
 	for name, told := range map[string]func(int) bool{
 		"all":             func(int) bool { return true },
@@ -164,7 +211,7 @@ func TestAnotherChoiceOfMembers(t *testing.T) {
 		"all of a crowd":  func(n int) bool { return n%3 == 1 },
 		"all but a crowd": func(n int) bool { return n%3 != 1 },
 	} {
-		if err := check(made(told)); err != nil {
+		if err := checked(made(told)); err != nil {
 			t.Errorf("%s are told by themselves: %v", name, err)
 		}
 	}
@@ -172,7 +219,7 @@ func TestAnotherChoiceOfMembers(t *testing.T) {
 	wider.Columns[0].Bound++
 	wider.Gap--
 	wider.Crowds[0].Weighted *= 1 + 1e-12
-	if err := check(wider); err != nil {
+	if err := checked(wider); err != nil {
 		t.Errorf("bounds that are wider than need be: %v", err)
 	}
 	for name, lie := range map[string]func(*Digest){
@@ -191,7 +238,7 @@ func TestAnotherChoiceOfMembers(t *testing.T) {
 	} {
 		d := made(third)
 		lie(d)
-		if check(d) == nil {
+		if checked(d) == nil {
 			t.Errorf("%s is not noticed", name)
 		}
 	}
@@ -200,9 +247,9 @@ func TestAnotherChoiceOfMembers(t *testing.T) {
 // FuzzParse decodes hostile digests.
 func FuzzParse(f *testing.F) {
 	chunks, desc := population(f, Span)
-	records, err := Make(chunks, desc)
-	if err != nil || len(records) != 1 {
-		f.Fatal(len(records), err)
+	records := records(chunks, desc, true, false)
+	if len(records) != 1 {
+		f.Fatal(len(records))
 	}
 	f.Add(records[0].Data)
 	f.Fuzz(func(t *testing.T, in []byte) {

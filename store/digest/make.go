@@ -1,7 +1,6 @@
 package digest
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"hash/fnv"
@@ -24,55 +23,111 @@ const (
 	edge = 2
 )
 
-// Span is how many chunks a digest covers. A digest of more chunks is hardly larger, but a
-// window that begins or ends within it needs more decoding. Fewer than Least chunks are not
-// worth a digest.
+// Span is how many chunks a short digest covers. A long one covers all the chunks of an archive
+// that belong together. A digest of more chunks is hardly larger, but a window that begins or
+// ends within it needs the shorter ones. Fewer than Least chunks are not worth a digest.
 const (
 	Span  = 6
 	Least = 3
 )
 
-// A Record is an encoded digest and the index of its first chunk.
+// A Record is an encoded digest of some chunks: the number of the first one, and how many.
 type Record struct {
-	First int
-	Data  []byte
+	First, Chunks int
+	Data          []byte
 }
 
-// Make makes digests of chunks of an archive, which must be in the order of time. desc
-// describes their metrics. It makes one digest, or more where the chunks do not belong
-// together.
-func Make(chunks [][]byte, desc func(uint32) *metric.Desc) ([]Record, error) {
-	var out []Record
-	for i := 0; i < len(chunks); {
-		m := newMaker(desc)
-		from := i
-		for ; i < len(chunks); i++ {
-			c, err := open(chunks[i])
-			if err != nil {
-				return nil, err
-			}
-			if took, err := m.add(c, chunk.Checksum(chunks[i])); err != nil {
-				return nil, err
-			} else if !took {
-				break
-			}
-		}
-		if i-from >= Least {
-			data, err := m.digest().marshal()
-			switch {
-			case errors.Is(err, errMany):
-			case err != nil:
-				return nil, err
-			default:
-				out = append(out, Record{from, data})
-			}
-		}
-		i = max(i, from+1)
+// A Writer makes digests of an archive's chunks of one class.
+type Writer struct {
+	desc   func(uint32) *metric.Desc
+	n      int
+	series []*sequence
+	err    error
+}
+
+// NewWriter returns a Writer of a short digest of each Span chunks if short is set, and of a long
+// one of all chunks if long is set; where chunks do not belong together, of more digests. desc
+// describes the chunks' metrics.
+func NewWriter(desc func(uint32) *metric.Desc, short, long bool) *Writer {
+	w := &Writer{desc: desc}
+	if short {
+		w.series = append(w.series, &sequence{desc: desc, most: Span})
 	}
-	return out, nil
+	if long {
+		w.series = append(w.series, &sequence{desc: desc, least: Span + 1, most: maxChunks})
+	}
+	return w
 }
 
-func open(b []byte) (*chunk.Chunk, error) { return chunk.Open(bytes.NewReader(b), int64(len(b))) }
+// Add takes the next chunk in the order of time.
+func (w *Writer) Add(chunk []byte) {
+	p := piece{desc: w.desc} // Nothing of it is kept: the next chunk may be long in coming.
+	if w.err == nil {
+		w.err = p.read(chunk)
+	}
+	for _, s := range w.series {
+		if w.err == nil {
+			w.err = s.add(w.n, &p)
+		}
+	}
+	w.n++
+}
+
+// Records returns the digests of the chunks that were added, or none if one of them was
+// unreadable.
+func (w *Writer) Records() (out []Record) {
+	for _, s := range w.series {
+		if w.err == nil {
+			w.err = s.end(w.n)
+		}
+		out = append(out, s.out...)
+	}
+	if w.err != nil {
+		return nil
+	}
+	return out
+}
+
+// A sequence makes digests of at most so many chunks, one after the other.
+type sequence struct {
+	desc        func(uint32) *metric.Desc
+	least, most int
+	m           *maker
+	first       int
+	out         []Record
+}
+
+// add takes chunk number n.
+func (s *sequence) add(n int, p *piece) error {
+	if s.m != nil {
+		if n%s.most != 0 && s.m.add(p) {
+			return nil
+		}
+		if err := s.end(n); err != nil {
+			return err
+		}
+	}
+	if m := newMaker(s.desc); m.add(p) {
+		s.m, s.first = m, n
+	}
+	return nil
+}
+
+// end encodes the digest of the chunks before n.
+func (s *sequence) end(n int) error {
+	m := s.m
+	s.m = nil
+	if m == nil || n-s.first < max(s.least, Least) {
+		return nil
+	}
+	data, err := m.digest().marshal()
+	if err == nil {
+		s.out = append(s.out, Record{s.first, n - s.first, data})
+	} else if !errors.Is(err, errMany) {
+		return err
+	}
+	return nil
+}
 
 // A maker makes the digest of chunks, which it gets in the order of time.
 type maker struct {
@@ -80,11 +135,10 @@ type maker struct {
 	d       *Digest
 	descs   []*metric.Desc
 	carried map[string]*life
-	gone    map[uint64]bool // hashes of the keys of instances that ended
+	gone    map[uint64]struct{} // hashes of the keys of instances that ended
 	members []*life
 	heavy   [][]*life // by column, the heaviest first
 	crowds  map[crowdKey]*gathering
-	cells   []Cell
 	level   []int // columns of levels, the preferred ones first
 	// told, if set, are the keys of the members. There are no other members, except for
 	// instances that cannot be in a crowd.
@@ -112,48 +166,37 @@ type life struct {
 }
 
 func newMaker(desc func(uint32) *metric.Desc) *maker {
-	return &maker{desc: desc, carried: make(map[string]*life), gone: make(map[uint64]bool), crowds: make(map[crowdKey]*gathering)}
+	return &maker{desc: desc, carried: make(map[string]*life), gone: make(map[uint64]struct{}), crowds: make(map[crowdKey]*gathering)}
 }
 
 // add takes one more chunk. It returns false if the chunk cannot be part of the digest. If it
 // returns false for the first chunk, that chunk has no digest.
-func (m *maker) add(c *chunk.Chunk, sum uint32) (bool, error) {
-	g, cols, columns := find(c, m.desc)
-	if g == nil || g.Blocks == 0 {
-		return false, nil
-	}
-	stamps, err := g.Stamps()
-	if err != nil {
-		return false, err
-	}
-	if m.d != nil && !m.continues(g, columns, stamps) {
-		return false, nil
-	}
-	insts, err := g.Instances()
-	if err != nil {
-		return false, err
+func (m *maker) add(p *piece) bool {
+	if p.g == nil {
+		return false
 	}
 	if m.d == nil {
-		if !m.begin(g, columns, stamps) {
-			return false, nil
+		if !m.begin(p) {
+			return false
 		}
 	} else {
-		for i := range insts {
-			if insts[i].Runs[0].Start == 0 && m.carried[insts[i].Key] != nil {
+		if !m.continues(p) {
+			return false
+		}
+		for i := range p.insts {
+			in := &p.insts[i]
+			if in.Runs[0].Start == 0 && m.carried[in.Key] != nil {
 				continue
 			}
-			if m.carried[insts[i].Key] == nil && m.gone[hash(insts[i].Key)] {
-				return false, nil // It was away and is back.
+			if _, ended := m.gone[hash(in.Key)]; ended && m.carried[in.Key] == nil {
+				return false // It was away and is back.
 			}
 		}
 	}
-	if err := m.read(g, cols, insts, stamps); err != nil {
-		return false, err
-	}
-	m.d.Sums = append(m.d.Sums, sum)
-	m.d.To = stamps[len(stamps)-1]
-	m.fold(insts, stamps)
-	return true, nil
+	m.d.Sums = append(m.d.Sums, p.sum)
+	m.d.To = p.stamps[len(p.stamps)-1]
+	m.fold(p)
+	return true
 }
 
 func hash(key string) uint64 {
@@ -163,9 +206,9 @@ func hash(key string) uint64 {
 }
 
 // continues reports whether a group goes on where the previous chunk ended.
-func (m *maker) continues(g *chunk.Group, columns []Column, stamps []metric.Stamp) bool {
-	d := m.d
-	if g.Indom != d.Indom || !slices.EqualFunc(columns, d.Columns, func(a, b Column) bool { return a.Number == b.Number }) {
+func (m *maker) continues(p *piece) bool {
+	d, stamps := m.d, p.stamps
+	if p.g.Indom != d.Indom || !slices.EqualFunc(p.columns, d.Columns, func(a, b Column) bool { return a.Number == b.Number }) {
 		return false
 	}
 	pauses := make([]int64, len(stamps)-1)
@@ -177,8 +220,9 @@ func (m *maker) continues(g *chunk.Group, columns []Column, stamps []metric.Stam
 	return len(pauses) > 0 && stamps[0].Wall > d.To.Wall && pause/2 <= pauses[len(pauses)/2]
 }
 
-func (m *maker) begin(g *chunk.Group, columns []Column, stamps []metric.Stamp) bool {
-	m.d = &Digest{From: stamps[0], Indom: g.Indom, Columns: columns, Gap: math.MaxInt64}
+func (m *maker) begin(p *piece) bool {
+	columns := slices.Clone(p.columns)
+	m.d = &Digest{From: p.stamps[0], Indom: p.g.Indom, Columns: columns, Gap: math.MaxInt64}
 	m.heavy = make([][]*life, len(columns))
 	for i := range columns {
 		m.descs = append(m.descs, m.desc(columns[i].Number))
@@ -196,33 +240,9 @@ func (m *maker) begin(g *chunk.Group, columns []Column, stamps []metric.Stamp) b
 	return true
 }
 
-// read sums up the columns of a chunk into m.cells.
-func (m *maker) read(g *chunk.Group, cols []int, insts []chunk.Instance, stamps []metric.Stamp) error {
-	conts := make([]int64, len(stamps))
-	for i := range stamps {
-		conts[i] = stamps[i].Cont
-	}
-	n := len(m.d.Columns)
-	m.cells = slices.Grow(m.cells[:0], n*len(insts))[:n*len(insts)]
-	clear(m.cells)
-	for k, col := range cols {
-		err := g.Series(col, nil, func(i int, s *chunk.Series) error {
-			sum, _ := s.Summarize(m.descs[k], &insts[i], conts, 0, uint32(len(conts)-1))
-			if sum.Count > 0 {
-				m.cells[i*n+k] = Cell{Present: true, First: stamps[sum.FirstBlock], Last: stamps[sum.LastBlock],
-					FirstBits: sum.First, LastBits: sum.Last, Max: sum.Max, Increase: sum.Increase, Weighted: sum.Weighted}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // fold adds what was read to the lives.
-func (m *maker) fold(insts []chunk.Instance, stamps []metric.Stamp) {
+func (m *maker) fold(p *piece) {
+	insts, stamps := p.insts, p.stamps
 	// Where one sweep does not read all instances, an instance that is present is seen again
 	// only after some blocks.
 	away := uint32(0)
@@ -236,7 +256,7 @@ func (m *maker) fold(insts []chunk.Instance, stamps []metric.Stamp) {
 	number := len(m.d.Sums)
 	for i := range insts {
 		in := &insts[i]
-		cells := m.cells[i*n : (i+1)*n]
+		cells := p.cells[i*n : (i+1)*n]
 		l := m.carried[in.Key]
 		if l == nil {
 			l = m.newLife(in, stamps, away)
@@ -306,7 +326,7 @@ func (c *Cell) join(d *metric.Desc, next *Cell) {
 // end removes a life that ended, and makes it a member or adds it to a crowd.
 func (m *maker) end(l *life) {
 	delete(m.carried, l.Key)
-	m.gone[hash(l.Key)] = true
+	m.gone[hash(l.Key)] = struct{}{}
 	if m.told[l.Key] || !l.inside || !m.ordinary(l) {
 		m.member(l)
 		return

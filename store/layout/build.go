@@ -20,6 +20,8 @@ type Builder struct {
 	totals *Totals
 	desc   func(uint32) *metric.Desc
 	err    error
+	// digests are those of a new archive, all of whose chunks come from its Builders.
+	digests *Digests
 }
 
 // Build returns a transaction, for bbolt's Update, in which fn builds. It adds to the counts in
@@ -142,42 +144,10 @@ func (b *Builder) chunk(s *chunk.Sealed, home func(all *bbolt.Bucket, key []byte
 		b.totals.Chunks = make(map[string]uint32)
 	}
 	b.totals.Chunks[class]++
-	if n := b.totals.Chunks[class]; n%digest.Span == 0 {
-		b.digest(s.Info.Class, n-digest.Span, n)
-	}
-}
-
-// Describe makes the builder also put digests of the chunks; desc describes the chunks' metrics.
-func (b *Builder) Describe(desc func(uint32) *metric.Desc) { b.desc = desc }
-
-// digest puts digests of some chunks of a class, if they have any. An archive without one only
-// takes longer to answer.
-func (b *Builder) digest(class metric.Class, from, to uint32) {
-	if b.err != nil || b.desc == nil {
-		return
-	}
-	all := b.tx.Bucket([]byte(BucketChunks))
-	var chunks [][]byte
-	for n := from; n < to; n++ {
-		key := ChunkKey(class, n)
-		home := all
-		if own := all.Bucket(key); own != nil {
-			home = own
-		}
-		chunks = append(chunks, home.Get(key))
-	}
-	records, err := digest.Make(chunks, b.desc)
-	if err != nil || len(records) == 0 {
-		return
-	}
-	bucket, err := b.tx.CreateBucketIfNotExists([]byte(BucketDigests)) // an earlier writer's archive has none
-	if err != nil {
-		b.Fail(err)
-		return
-	}
-	bucket.FillPercent = 1
-	for _, r := range records {
-		b.put(BucketDigests, ChunkKey(class, from+uint32(r.First)), r.Data)
+	if b.digests != nil {
+		b.digests.of(s.Info.Class).Add(s.Data)
+	} else if n := b.totals.Chunks[class]; n%digest.Span == 0 {
+		b.digest(s.Info.Class, n-digest.Span, n, true, false)
 	}
 }
 
@@ -212,8 +182,10 @@ func (b *Builder) Count() { b.putJSON(BucketMeta, MetaTotals, b.totals) }
 // Finish puts the totals and marks the archive as complete.
 func (b *Builder) Finish() {
 	for class := range metric.NumClasses {
-		if n := b.totals.Chunks[class.String()]; n%digest.Span >= digest.Least {
-			b.digest(class, n-n%digest.Span, n)
+		if b.digests != nil {
+			b.putDigests(class, 0, b.digests.of(class))
+		} else {
+			b.lastDigests(class)
 		}
 	}
 	b.totals.Finished = true

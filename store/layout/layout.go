@@ -11,6 +11,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
+	"tachograph/store/digest"
 	"tachograph/store/fault"
 )
 
@@ -36,8 +37,8 @@ const (
 	BucketIndex   = "index"   // class, number -> what is in that chunk
 	BucketChunks  = "chunks"  // class, number -> the chunk
 	BucketEvents  = "events"  // number -> events
-	// BucketDigests holds class, number of the first chunk -> totals, over some chunks, of
-	// instances that come and go.
+	// BucketDigests holds class, number of the first chunk, and for more than a few chunks their
+	// number -> totals, over these chunks, of instances that come and go.
 	BucketDigests = "digests"
 	// BucketSpare holds the header and the descriptions once more, without their prose: all else
 	// is worthless without them.
@@ -128,6 +129,44 @@ func ParseChunkKey(key []byte) (class metric.Class, n uint32, err error) {
 		return 0, 0, fmt.Errorf("a key of %d bytes", len(key))
 	}
 	return metric.Class(key[0]), binary.BigEndian.Uint32(key[1:]), nil
+}
+
+// DigestKey is the key of the digest of some chunks of a class. The key of a short digest is that
+// of its first chunk.
+func DigestKey(class metric.Class, first, chunks uint32) []byte {
+	key := ChunkKey(class, first)
+	if chunks > digest.Span {
+		key = binary.BigEndian.AppendUint32(key, chunks)
+	}
+	return key
+}
+
+// DigestKeys returns the keys of the digests that begin with a chunk and are of at most so many
+// chunks, the longest first.
+func DigestKeys(s *boltread.Snapshot, class metric.Class, first uint32, most int) (keys [][]byte) {
+	b, err := s.Bucket(BucketDigests)
+	if b == nil || err != nil {
+		return nil
+	}
+	begin := ChunkKey(class, first)
+	c := b.Cursor()
+	for ok := c.Seek(begin); ok && bytes.HasPrefix(c.Key(), begin); ok = c.Next() {
+		if _, _, chunks, err := parseDigestKey(c.Key()); err == nil && int64(chunks) <= int64(most) {
+			keys = append(keys, bytes.Clone(c.Key()))
+		}
+	}
+	slices.Reverse(keys)
+	return keys
+}
+
+// parseDigestKey is the inverse of DigestKey; it returns 0 chunks for a short digest.
+func parseDigestKey(key []byte) (class metric.Class, first, chunks uint32, err error) {
+	if len(key) == 9 {
+		chunks = binary.BigEndian.Uint32(key[5:])
+		key = key[:5]
+	}
+	class, first, err = ParseChunkKey(key)
+	return class, first, chunks, err
 }
 
 // NumberKey is the key of the n-th batch of events, and of the descriptions of

@@ -217,7 +217,7 @@ func (v *Visitor) Record(bucket string, key, value []byte) error {
 	case BucketEvents:
 		return v.events(key, value)
 	case BucketDigests:
-		class, n, err := ParseChunkKey(key)
+		class, n, _, err := parseDigestKey(key)
 		if err == nil && v.Digest != nil {
 			v.Digest(class, n, value)
 		}

@@ -32,10 +32,11 @@ func (r *repair) write(dst string) (err error) {
 	if err := db.Update(layout.Build(&t, r.writeFacts)); err != nil {
 		return err
 	}
+	digests := layout.NewDigests(r.cat.Desc)
 	// One transaction a chunk keeps memory small for a large archive.
 	for _, p := range r.rebuilt {
 		if err := db.Update(layout.Build(&t, func(b *layout.Builder) {
-			b.Describe(r.cat.Desc)
+			b.Digest(digests)
 			b.Chunk(p.sealed)
 		})); err != nil {
 			return err
@@ -45,7 +46,7 @@ func (r *repair) write(dst string) (err error) {
 		for events := range slices.Chunk(r.allEvents, layout.EventBatch) {
 			b.Events(slices.Values(events))
 		}
-		b.Describe(r.cat.Desc)
+		b.Digest(digests)
 		b.Finish()
 	}))
 	if err != nil {

@@ -186,7 +186,7 @@ func (v *verifier) archive(s *boltread.Snapshot, f *layout.File) {
 	for _, d := range s.Check(nil) {
 		v.add(fmt.Sprintf("page %d at byte %d", d.Page, d.Offset), 0, 0, errors.New(d.What))
 	}
-	a := &contents{v: v, descs: make(map[uint32]*metric.Desc), index: make(map[string]chunk.Info), digests: make(map[string][]byte), chunks: make(map[string]uint32)}
+	a := &contents{v: v, descs: make(map[uint32]*metric.Desc), index: make(map[string]chunk.Info), digests: make(map[string][][]byte), chunks: make(map[string]uint32)}
 	a.visit(s)
 	a.compareTotals()
 	if a.totals == nil || !a.totals.Finished {
@@ -210,49 +210,43 @@ type contents struct {
 	spare  int    // metrics described in the bucket spare
 	index  map[string]chunk.Info
 	chunks map[string]uint32 // sound ones, by class
-	// digests are the digests whose chunks have not been seen; open is the digest whose chunks
-	// are being seen.
-	digests map[string][]byte
-	open    *digested
+	// digests are the digests whose chunks have not been seen, by the key of the first; open are
+	// those whose chunks are being seen.
+	digests map[string][][]byte
+	open    []*digested
 	nev     uint32 // number of batches of events
 	batch   uint32 // number of the next batch
 	own     owner
 }
 
-// digested is a digest whose chunks are being collected.
+// digested is a digest whose chunks are being checked.
 type digested struct {
-	where  string
-	record []byte
-	left   int
-	chunks [][]byte
+	where string
+	*digest.Checker
 }
 
-// digest compares a digest with its chunks; data is the next chunk.
+// digest compares digests with their chunks; data is the next chunk.
 func (a *contents) digest(key string, data []byte) {
-	if record := a.digests[key]; record != nil {
-		delete(a.digests, key)
+	for _, record := range a.digests[key] {
 		class, n, _ := layout.ParseChunkKey([]byte(key))
-		a.open = &digested{where: fmt.Sprintf("digest of chunk %d of class %s", n, class), record: record}
-		d, err := digest.Parse(record)
-		if err != nil {
-			a.v.add(a.open.where, 0, 0, err)
-			a.open = nil
-			return
+		d := &digested{where: fmt.Sprintf("digest of chunk %d of class %s", n, class)}
+		var err error
+		if d.Checker, err = digest.NewChecker(record, func(n uint32) *metric.Desc { return a.descs[n] }); err != nil {
+			a.v.add(d.where, 0, 0, err)
+			continue
 		}
-		a.open.left = len(d.Sums)
+		a.open = append(a.open, d)
 	}
-	if a.open == nil {
-		return
-	}
-	a.open.chunks = append(a.open.chunks, data)
-	if a.open.left--; a.open.left > 0 {
-		return
-	}
-	err := digest.Check(a.open.record, a.open.chunks, func(n uint32) *metric.Desc { return a.descs[n] })
-	if err != nil {
-		a.v.add(a.open.where, 0, 0, err)
-	}
-	a.open = nil
+	delete(a.digests, key)
+	a.open = slices.DeleteFunc(a.open, func(d *digested) bool {
+		if !d.Add(data) {
+			return false
+		}
+		if err := d.Err(); err != nil {
+			a.v.add(d.where, 0, 0, err)
+		}
+		return true
+	})
 }
 
 // visit checks every record of s.
@@ -271,7 +265,8 @@ func (a *contents) visit(s *boltread.Snapshot) {
 			a.own.Last = max(a.own.Last, in.To)
 		},
 		Digest: func(class metric.Class, n uint32, value []byte) {
-			a.digests[string(layout.ChunkKey(class, n))] = bytes.Clone(value)
+			key := string(layout.ChunkKey(class, n))
+			a.digests[key] = append(a.digests[key], bytes.Clone(value))
 		},
 		Chunk:  a.chunk,
 		Events: a.events,
@@ -287,8 +282,8 @@ func (a *contents) visit(s *boltread.Snapshot) {
 		class, n, _ := layout.ParseChunkKey([]byte(key))
 		a.v.add(fmt.Sprintf("digest of chunk %d of class %s", n, class), 0, 0, errors.New("there is no such chunk"))
 	}
-	if a.open != nil {
-		a.v.add(a.open.where, 0, 0, errors.New("it is of chunks that are not there"))
+	for _, d := range a.open {
+		a.v.add(d.where, 0, 0, errors.New("it is of chunks that are not there"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.index)) {
 		class, n, _ := layout.ParseChunkKey([]byte(key))

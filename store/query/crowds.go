@@ -6,11 +6,11 @@ import (
 
 // totalsKey identifies the totals of a window.
 type totalsKey struct {
-	archive *store.ArchiveInfo
-	from    int64
+	archive  *store.ArchiveInfo
+	from, to int64
 }
 
-func placeOf(d *store.Totals) totalsKey { return totalsKey{d.Archive, d.From.Wall} }
+func placeOf(d *store.Totals) totalsKey { return totalsKey{d.Archive, d.From.Wall, d.To.Wall} }
 
 // A bounded value is totals whose crowds could have a place in a ranking.
 type bounded struct {

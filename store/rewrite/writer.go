@@ -47,6 +47,7 @@ type Writer struct {
 	db            *bbolt.DB
 	mu            sync.Mutex // guards all fields below except classes; several goroutines may append, each to its own class
 	cat           *layout.Catalog
+	digests       *layout.Digests
 	totals        layout.Totals
 	classes       [metric.NumClasses]classWriter
 	chunks        []*chunk.Sealed // waiting to be written
@@ -85,6 +86,7 @@ const (
 // Create starts a new archive at path, which must not exist.
 func Create(path string, about About) (*Writer, error) {
 	w := &Writer{path: path, scratch: path + layout.TmpSuffix, about: about, cat: layout.NewCatalog(nil)}
+	w.digests = layout.NewDigests(w.cat.Desc)
 	if _, err := os.Lstat(path); err == nil {
 		return nil, exists(path)
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -352,7 +354,7 @@ func (w *Writer) flush(last bool) error {
 				b.Settings(w.about.Config, w.about.Intervals)
 			}
 			if w.about.Reduced == nil { // There are few steps, and digests know no companions.
-				b.Describe(w.cat.Desc)
+				b.Digest(w.digests)
 			}
 			for _, s := range w.chunks {
 				put(b, s)
