@@ -57,20 +57,12 @@ func (s *instances) instance(v *archive.View, i int) *metric.Instance {
 	if err != nil {
 		return nil // the caller has read it before
 	}
-	id := idOf(v.Ref.Archive, v.Indom, in.Key)
-	k := s.byID[id]
-	if k == nil {
-		s.nextID++
-		k = &known{Instance: metric.Instance{ID: s.nextID, Key: in.Key}, named: -1 << 63}
-		s.byID[id] = k
-	}
+	k := s.known(v.Ref.Archive, v.Indom, in.Key)
 	if n := len(in.Names); n > 0 {
 		// Rev is 1 for an instance with only one name seen so far. A second name, even an
 		// earlier one, raises it.
 		k.Rev += uint32(n - 1)
-		if k.Name != in.Names[0].Name || !slices.Equal(k.Labels, in.Names[0].Labels) {
-			k.Rev++
-		}
+		k.meet(in.Names[0].Name, in.Names[0].Labels)
 		if last := &in.Names[n-1]; int(last.Block) < len(v.Wall) && v.Wall[last.Block] >= k.named {
 			k.named = v.Wall[last.Block]
 			k.Name, k.Labels = last.Name, last.Labels
@@ -78,6 +70,35 @@ func (s *instances) instance(v *archive.View, i int) *metric.Instance {
 	}
 	*mine = &k.Instance
 	return *mine
+}
+
+// known returns what is known of an instance of an archive.
+func (s *instances) known(a *archive.File, indom, key string) *known {
+	id := idOf(a, indom, key)
+	k := s.byID[id]
+	if k == nil {
+		s.nextID++
+		k = &known{Instance: metric.Instance{ID: s.nextID, Key: key}, named: -1 << 63}
+		s.byID[id] = k
+	}
+	return k
+}
+
+// meet notes another name, unless it is the latest.
+func (k *known) meet(name string, labels []metric.Label) {
+	if k.Name != name || !slices.Equal(k.Labels, labels) {
+		k.Rev++
+	}
+}
+
+// named returns the reader's instance for one that had the same name throughout an archive.
+func (s *instances) named(a *archive.File, indom string, in *metric.Instance) *metric.Instance {
+	k := s.known(a, indom, in.Key)
+	k.meet(in.Name, in.Labels)
+	if a.Info.From >= k.named {
+		k.named, k.Name, k.Labels = a.Info.From, in.Name, in.Labels
+	}
+	return &k.Instance
 }
 
 // describe returns an instance with its latest name in the chunk.

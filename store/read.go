@@ -39,6 +39,8 @@ type Selection struct {
 	Cuts []int64
 	// Spread asks each Summary to say how its values are distributed.
 	Spread bool
+	// Whole allows Summarize to sum up a whole archive in one Summary, where the archive stores it.
+	Whole bool
 	// Means asks for a correct Weighted also for counters of processes and threads in reduced
 	// archives. Their steps have to be decoded for it.
 	Means bool
@@ -151,6 +153,8 @@ type Summary struct {
 	// Steepest is a counter's greatest increase per second from one value to the next; infinite
 	// where it is not known.
 	Steepest float64
+	// Longest is set in a Summary of a whole archive: no two successive values are further apart.
+	Longest int64
 	// Spread is how the values are distributed, if the selection asks for it.
 	Spread Spread
 }

@@ -22,11 +22,17 @@ func (r *Reader) Select(sel Selection) iter.Seq[*Run] {
 // walk calls fn with the plan of sel for each archive, until it returns false: first with the
 // values before the window, if sel asks for them. *out is true while fn yields something.
 func (r *Reader) walk(sel *Selection, out *bool, fn func(*filePlan) bool) {
+	r.plans(sel, out, false, fn)
+}
+
+// plans is walk. If whole is set, a plan has summaries of the whole archive instead of columns
+// where the archive stores such.
+func (r *Reader) plans(sel *Selection, out *bool, whole bool, fn func(*filePlan) bool) {
 	r.alone()
 	e := &emitter{scope: &r.scope}
 	var parts []Part
 	for _, a := range r.archives {
-		parts = append(parts, &filePart{a, e, out})
+		parts = append(parts, &filePart{a, e, out, whole})
 	}
 	walk(parts, sel, func(p Plan) bool {
 		if of := p.(*filePlan); r.over() || !fn(of) {
@@ -43,6 +49,8 @@ type filePart struct {
 	*source.Source
 	e   *emitter
 	out *bool // true while the consumer runs
+	// whole says that the summaries of the whole archive are wanted where there are any.
+	whole bool
 }
 
 func (p *filePart) Describe() *archive.Info { return &p.Info }
@@ -50,11 +58,16 @@ func (p *filePart) Describe() *archive.Info { return &p.Info }
 func (p *filePart) Contain(fn func() bool) bool { return p.Source.Contain(p.out, fn) }
 
 func (p *filePart) Within(sel *Selection) Plan {
-	return &filePlan{p.e.scope.within(p.Source, limited(p.Source, sel)), p.e, true}
+	sel = limited(p.Source, sel)
+	var whole []*Summary
+	if p.whole {
+		whole, sel = p.e.scope.wholes(p.Source, sel)
+	}
+	return &filePlan{p.e.scope.within(p.Source, sel), p.e, true, whole}
 }
 
 func (p *filePart) Before(sel *Selection, later Plan) Plan {
-	return &filePlan{p.e.scope.before(p.Source, sel, later), p.e, later != nil}
+	return &filePlan{p.e.scope.before(p.Source, sel, later), p.e, later != nil, nil}
 }
 
 // A filePlan is the plan of a filePart.
@@ -62,6 +75,8 @@ type filePlan struct {
 	*plan
 	e    *emitter
 	done bool // nothing more of the archive is read for this question after the plan
+	// whole are summaries that need no columns.
+	whole []*Summary
 }
 
 // Has reports whether the plan has a column of a metric.

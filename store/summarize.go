@@ -9,14 +9,20 @@ import (
 )
 
 // Summarize yields summaries of each numeric series that sel asks for, in the order of Select:
-// for each series one or more in the order of time, one for each chunk. Chunks that are wholly
+// for each series one or more in the order of time, one for each chunk, or one for all chunks of
+// an archive if sel allows that; these come before the others of the archive. Chunks that are wholly
 // in the window are not decoded where they hold summaries. With Prior, the value before the
 // window has a summary of its own.
 func (r *Reader) Summarize(sel Selection) iter.Seq[*Summary] {
 	return func(yield func(*Summary) bool) {
 		out := false
 		hand := handing(&r.scope, &out, yield)
-		r.walk(&sel, &out, func(p *filePlan) bool {
+		r.plans(&sel, &out, sel.Whole, func(p *filePlan) bool {
+			for _, s := range p.whole {
+				if !hand(s) {
+					return false
+				}
+			}
 			stored := make(map[*archive.View]map[int]chunk.Summary)
 			for _, name := range p.names {
 				if p.columns[name][0].desc.Type == metric.String {

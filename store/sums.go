@@ -8,8 +8,8 @@ import (
 	"tachograph/store/source"
 )
 
-// summarize calls add with the summaries of one column.
-func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[int]chunk.Summary, add func(*column, int, *summed, Spread)) error {
+// summarize calls add with the summaries of one column, in the order of its rows.
+func (p *plan) summarize(col *column, f *filter, kept map[*archive.View]map[int]chunk.Summary, add func(*column, int, *summed, Spread)) error {
 	v := col.v
 	if !p.named(v) {
 		return nil
@@ -31,7 +31,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 	climbs := p.sel.Means && there != nil && col.desc.Sem == metric.Counter
 	if v.Whole(col.spans) && !climbs {
 		var err error
-		if have, err = p.storedSummaries(v, f.rows, stored); err != nil {
+		if have, err = p.storedSummaries(v, f.rows, kept); err != nil {
 			p.a.Lose(v.Ref.Wrong(err))
 		}
 	}
@@ -41,16 +41,24 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 		left = make([]int, 0, f.count)
 		for n := range f.count {
 			row := f.row(n)
-			if s, ok := have[base+row]; ok {
-				out := summed{Summary: s}
-				there.bound(row, &out)
-				add(col, row, &out, p.spread(col, row, &s))
-			} else {
+			if _, ok := have[base+row]; !ok {
 				left = append(left, row)
 			}
 		}
 	}
-	return v.SeriesUntil(col.col, left, col.until(), func(row int, s *chunk.Series) error {
+	n := 0
+	stored := func(before int) {
+		for ; len(have) > 0 && n < f.count && f.row(n) < before; n++ {
+			row := f.row(n)
+			if s, ok := have[base+row]; ok {
+				out := summed{Summary: s}
+				there.bound(row, &out)
+				add(col, row, &out, p.spread(col, row, &s))
+			}
+		}
+	}
+	err = v.SeriesUntil(col.col, left, col.until(), func(row int, s *chunk.Series) error {
+		stored(row)
 		in, err := v.Instance(row)
 		if err != nil {
 			return err
@@ -67,6 +75,8 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 		}
 		return nil
 	})
+	stored(v.Size)
+	return err
 }
 
 // storedSummaries returns the stored summaries of the rows of v by series, decoded once for all

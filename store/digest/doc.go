@@ -8,6 +8,9 @@
 // that one of them gained. So a ranking is exact: where one of these could be in it, the chunks
 // are decoded.
 //
-// It is made from the chunks alone, and the chunks answer whatever it answers. FORMAT.md in the
+// A Whole sums up the series of everything else over all chunks of an archive, so that a question
+// about a month reads one record a day.
+//
+// Both are made from the chunks alone, and the chunks answer whatever they answer. FORMAT.md in the
 // directory above describes the bytes.
 package digest

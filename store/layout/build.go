@@ -145,7 +145,7 @@ func (b *Builder) chunk(s *chunk.Sealed, home func(all *bbolt.Bucket, key []byte
 	}
 	b.totals.Chunks[class]++
 	if b.digests != nil {
-		b.digests.of(s.Info.Class).Add(s.Data)
+		b.digests.add(s)
 	} else if n := b.totals.Chunks[class]; n%digest.Span == 0 {
 		b.digest(s.Info.Class, n-digest.Span, n, true, false)
 	}
@@ -181,13 +181,7 @@ func (b *Builder) Count() { b.putJSON(BucketMeta, MetaTotals, b.totals) }
 
 // Finish puts the totals and marks the archive as complete.
 func (b *Builder) Finish() {
-	for class := range metric.NumClasses {
-		if b.digests != nil {
-			b.putDigests(class, 0, b.digests.of(class))
-		} else {
-			b.lastDigests(class)
-		}
-	}
+	b.finish()
 	b.totals.Finished = true
 	b.Count()
 }

@@ -2,24 +2,29 @@ package layout
 
 import (
 	"tachograph/sample/metric"
+	"tachograph/store/chunk"
 	"tachograph/store/digest"
 )
 
 // Digests makes the digests of a new archive while Builders put its chunks: each chunk is decoded
 // once for all digests that it is in.
 type Digests struct {
-	desc    func(uint32) *metric.Desc
-	writers [metric.NumClasses]*digest.Writer
+	classes [metric.NumClasses]*digest.Writer
+	whole   *digest.WholeWriter
 }
 
 // NewDigests returns the Digests of an archive; desc describes its metrics.
-func NewDigests(desc func(uint32) *metric.Desc) *Digests { return &Digests{desc: desc} }
-
-func (d *Digests) of(class metric.Class) *digest.Writer {
-	if d.writers[class] == nil {
-		d.writers[class] = digest.NewWriter(d.desc, true, true)
+func NewDigests(desc func(uint32) *metric.Desc) *Digests {
+	d := &Digests{whole: digest.NewWholeWriter(desc)}
+	for class := range d.classes {
+		d.classes[class] = digest.NewWriter(desc, true, true)
 	}
-	return d.writers[class]
+	return d
+}
+
+func (d *Digests) add(s *chunk.Sealed) {
+	d.classes[s.Info.Class].Add(s.Data)
+	d.whole.Add(s.Data)
 }
 
 // Digest makes the builder put digests, all of them in Finish. Every builder of the archive must
@@ -30,23 +35,45 @@ func (b *Builder) Digest(d *Digests) { b.digests = d }
 // that others put; desc describes the chunks' metrics.
 func (b *Builder) Describe(desc func(uint32) *metric.Desc) { b.desc = desc }
 
-// lastDigests puts the digests of a class that an archive lacks when it is finished.
-func (b *Builder) lastDigests(class metric.Class) {
-	n := b.totals.Chunks[class.String()]
-	if rest := n % digest.Span; rest >= digest.Least {
-		b.digest(class, n-rest, n, true, false)
-	}
-	if n > digest.Span {
-		b.digest(class, 0, n, false, true)
+// finish puts the digests that an archive lacks when it is finished.
+func (b *Builder) finish() {
+	switch {
+	case b.digests != nil:
+		for class, w := range b.digests.classes {
+			b.putDigests(metric.Class(class), 0, w)
+		}
+		b.putWhole(b.digests.whole)
+	case b.desc != nil:
+		whole := digest.NewWholeWriter(b.desc)
+		for class := range metric.NumClasses {
+			n := b.totals.Chunks[class.String()]
+			if rest := n % digest.Span; rest >= digest.Least {
+				b.digest(class, n-rest, n, true, false)
+			}
+			if n > digest.Span {
+				b.digest(class, 0, n, false, true)
+			}
+			b.stored(class, 0, n, whole.Add)
+		}
+		b.putWhole(whole)
 	}
 }
 
 // digest puts short or long digests of some chunks of a class that are in the archive.
 func (b *Builder) digest(class metric.Class, from, to uint32, short, long bool) {
-	if b.err != nil || b.desc == nil {
+	if b.desc == nil {
 		return
 	}
 	w := digest.NewWriter(b.desc, short, long)
+	b.stored(class, from, to, w.Add)
+	b.putDigests(class, from, w)
+}
+
+// stored calls fn for chunks that are in the archive.
+func (b *Builder) stored(class metric.Class, from, to uint32, fn func([]byte)) {
+	if b.err != nil {
+		return
+	}
 	all := b.tx.Bucket([]byte(BucketChunks))
 	for n := from; n < to; n++ {
 		key := ChunkKey(class, n)
@@ -54,16 +81,26 @@ func (b *Builder) digest(class metric.Class, from, to uint32, short, long bool) 
 		if own := all.Bucket(key); own != nil {
 			home = own
 		}
-		w.Add(home.Get(key))
+		fn(home.Get(key))
 	}
-	b.putDigests(class, from, w)
 }
 
 // putDigests puts what w made of the chunks from number first on. An archive without digests only
 // takes longer to answer.
 func (b *Builder) putDigests(class metric.Class, first uint32, w *digest.Writer) {
-	records := w.Records()
-	if len(records) == 0 || b.err != nil {
+	for _, r := range w.Records() {
+		b.putDigest(DigestKey(class, first+uint32(r.First), uint32(r.Chunks)), r.Data)
+	}
+}
+
+func (b *Builder) putWhole(w *digest.WholeWriter) {
+	if record := w.Record(); record != nil {
+		b.putDigest([]byte(KeyWhole), record)
+	}
+}
+
+func (b *Builder) putDigest(key, record []byte) {
+	if b.err != nil {
 		return
 	}
 	bucket, err := b.tx.CreateBucketIfNotExists([]byte(BucketDigests)) // an earlier writer's archive has none
@@ -72,7 +109,5 @@ func (b *Builder) putDigests(class metric.Class, first uint32, w *digest.Writer)
 		return
 	}
 	bucket.FillPercent = 1
-	for _, r := range records {
-		b.put(BucketDigests, DigestKey(class, first+uint32(r.First), uint32(r.Chunks)), r.Data)
-	}
+	b.put(BucketDigests, key, record)
 }

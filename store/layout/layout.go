@@ -38,7 +38,7 @@ const (
 	BucketChunks  = "chunks"  // class, number -> the chunk
 	BucketEvents  = "events"  // number -> events
 	// BucketDigests holds class, number of the first chunk, and for more than a few chunks their
-	// number -> totals, over these chunks, of instances that come and go.
+	// number -> totals, over these chunks, of instances that come and go; and KeyWhole.
 	BucketDigests = "digests"
 	// BucketSpare holds the header and the descriptions once more, without their prose: all else
 	// is worthless without them.
@@ -52,6 +52,9 @@ var Buckets = []string{BucketMeta, BucketMetrics, BucketIndex, BucketChunks, Buc
 // them. Archives of early writers have none of them, and a chunk may have no record there. If
 // such a record is missing or damaged, the chunk gives the same answer.
 var Beside = []string{BucketDigests}
+
+// KeyWhole is the key, in BucketDigests, of what the series of the system did over all chunks.
+const KeyWhole = "whole"
 
 // The keys of BucketMeta; the header has the same one in BucketSpare.
 const (

@@ -34,6 +34,8 @@ type Visitor struct {
 
 	// Digest receives a digest of chunks of a class, the first of which is chunk n.
 	Digest func(class metric.Class, n uint32, value []byte)
+	// Whole receives what is said about all chunks.
+	Whole func(value []byte)
 
 	// Chunk is called for each chunk. The chunk's bytes are read only when it calls read.
 	Chunk func(class metric.Class, n uint32, read func() ([]byte, error))
@@ -217,6 +219,12 @@ func (v *Visitor) Record(bucket string, key, value []byte) error {
 	case BucketEvents:
 		return v.events(key, value)
 	case BucketDigests:
+		if string(key) == KeyWhole {
+			if v.Whole != nil {
+				v.Whole(value)
+			}
+			return nil
+		}
 		class, n, _, err := parseDigestKey(key)
 		if err == nil && v.Digest != nil {
 			v.Digest(class, n, value)

@@ -187,6 +187,7 @@ func (v *verifier) archive(s *boltread.Snapshot, f *layout.File) {
 		v.add(fmt.Sprintf("page %d at byte %d", d.Page, d.Offset), 0, 0, errors.New(d.What))
 	}
 	a := &contents{v: v, descs: make(map[uint32]*metric.Desc), index: make(map[string]chunk.Info), digests: make(map[string][][]byte), chunks: make(map[string]uint32)}
+	a.whole = digest.NewWholeWriter(a.desc)
 	a.visit(s)
 	a.compareTotals()
 	if a.totals == nil || !a.totals.Finished {
@@ -214,9 +215,12 @@ type contents struct {
 	// those whose chunks are being seen.
 	digests map[string][][]byte
 	open    []*digested
-	nev     uint32 // number of batches of events
-	batch   uint32 // number of the next batch
-	own     owner
+	// record is the digest of all chunks, if there is one, and whole what it should say.
+	record []byte
+	whole  *digest.WholeWriter
+	nev    uint32 // number of batches of events
+	batch  uint32 // number of the next batch
+	own    owner
 }
 
 // digested is a digest whose chunks are being checked.
@@ -231,7 +235,7 @@ func (a *contents) digest(key string, data []byte) {
 		class, n, _ := layout.ParseChunkKey([]byte(key))
 		d := &digested{where: fmt.Sprintf("digest of chunk %d of class %s", n, class)}
 		var err error
-		if d.Checker, err = digest.NewChecker(record, func(n uint32) *metric.Desc { return a.descs[n] }); err != nil {
+		if d.Checker, err = digest.NewChecker(record, a.desc); err != nil {
 			a.v.add(d.where, 0, 0, err)
 			continue
 		}
@@ -248,6 +252,9 @@ func (a *contents) digest(key string, data []byte) {
 		return true
 	})
 }
+
+// desc describes a metric.
+func (a *contents) desc(number uint32) *metric.Desc { return a.descs[number] }
 
 // visit checks every record of s.
 func (a *contents) visit(s *boltread.Snapshot) {
@@ -268,6 +275,7 @@ func (a *contents) visit(s *boltread.Snapshot) {
 			key := string(layout.ChunkKey(class, n))
 			a.digests[key] = append(a.digests[key], bytes.Clone(value))
 		},
+		Whole:  func(value []byte) { a.record = bytes.Clone(value) },
 		Chunk:  a.chunk,
 		Events: a.events,
 	}
@@ -284,6 +292,11 @@ func (a *contents) visit(s *boltread.Snapshot) {
 	}
 	for _, d := range a.open {
 		a.v.add(d.where, 0, 0, errors.New("it is of chunks that are not there"))
+	}
+	if a.record != nil {
+		if err := a.whole.Check(a.record); err != nil {
+			a.v.add("digest of all chunks", 0, 0, err)
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.index)) {
 		class, n, _ := layout.ParseChunkKey([]byte(key))
@@ -341,16 +354,20 @@ func (a *contents) chunk(class metric.Class, n uint32, read func() ([]byte, erro
 	}
 	if err != nil {
 		a.v.add(fmt.Sprintf("chunk %d of class %s", n, class), in.From, in.To, err)
+		a.record = nil // What it says about this chunk cannot be checked.
 	} else {
 		a.chunks[class.String()]++
 	}
 	a.digest(key, data)
+	if a.record != nil {
+		a.whole.Add(data)
+	}
 	a.v.done += int64(len(data))
 	a.v.tell()
 }
 
 func (a *contents) compare(class metric.Class, in chunk.Info, listed bool, data []byte) error {
-	got, err := layout.InspectChunk(data, func(n uint32) *metric.Desc { return a.descs[n] })
+	got, err := layout.InspectChunk(data, a.desc)
 	switch {
 	case err != nil:
 		return err

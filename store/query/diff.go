@@ -237,7 +237,9 @@ func (d *differ) machine() {
 		if desc == nil {
 			continue
 		}
-		for s := range d.a.Summarize(Window{Hosts: []string{d.r.Host}, To: d.r.B.To}.Selection(name)) {
+		sel := Window{Hosts: []string{d.r.Host}, To: d.r.B.To}.Selection(name)
+		sel.Whole = true
+		for s := range d.a.Summarize(sel) {
 			if s.Count > 0 {
 				*to = metric.Number(desc.Type, s.Last.Bits) * base(s.Metric.Units)
 			}

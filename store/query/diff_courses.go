@@ -13,9 +13,12 @@ import (
 const fewSeams = 5
 
 // edges returns where the slots of a window end, except for the last: a tenth of the window
-// apart, or, where it holds many chunks, at the chunk ends nearest to that.
+// apart, or, where it holds many chunks or archives, at the ends of those that are nearest.
 func (d *differ) edges(w Window) (out []int64) {
-	seams := d.a.Seams(w.Hosts, w.From, w.To)
+	seams := d.archiveEnds(w)
+	if len(seams) < slots-1 {
+		seams = d.a.Seams(w.Hosts, w.From, w.To)
+	}
 	if len(seams) < fewSeams {
 		seams = nil
 	}
@@ -30,6 +33,17 @@ func (d *differ) edges(w Window) (out []int64) {
 			}
 		}
 		out = append(out, edge)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// archiveEnds returns where archives end in a window.
+func (d *differ) archiveEnds(w Window) (out []int64) {
+	for _, info := range d.a.Archives() {
+		if w.Wants(info.Host.ID) && info.To > w.From && info.To < w.To {
+			out = append(out, info.To)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -75,7 +89,7 @@ func (d *differ) courses(windows []Window, names []string, take func(n int, s *S
 	for _, span := range unbroken(d.a, all) {
 		cuts = append(cuts, span.To)
 	}
-	sel := store.Selection{Hosts: all.Hosts, From: all.From - lead, To: all.To}
+	sel := store.Selection{Hosts: all.Hosts, From: all.From - lead, To: all.To, Whole: true}
 	slices.Sort(cuts)
 	sel.Cuts = slices.Compact(cuts)
 	var slow []string
@@ -276,7 +290,11 @@ func (l *leveller) gain(v *levelled, s *store.Summary, sum, weight *float64, fro
 	elapsed := s.Last.Cont - s.First.Cont
 	// Missed readings may be a gap; surplus readings have no time of their own.
 	missed := elapsed - (int64(s.Count)-1)*every
-	if s.Resets+s.Wraps > 0 || s.Missing >= missedTicks || missed > missedTicks*every || missed < -every/2 || broken(s.First.Cont, s.Last.Cont) || math.IsNaN(s.Increase) {
+	odd := missed > missedTicks*every || missed < -every/2
+	if s.Longest != 0 { // Over a whole archive single ones add up.
+		odd = s.Longest > missedTicks*every || missed < -elapsed/100
+	}
+	if odd || s.Resets+s.Wraps > 0 || s.Missing >= missedTicks || broken(s.First.Cont, s.Last.Cont) || math.IsNaN(s.Increase) {
 		v.odd = true
 		return
 	}

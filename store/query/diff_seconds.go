@@ -39,7 +39,9 @@ func (d *differ) set(w Window) (by int64) {
 	slices.Sort(names)
 	for _, name := range names[:min(mostAsked, len(names))] {
 		read := false
-		for s := range d.a.Summarize(w.Selection(name)) {
+		sel := w.Selection(name)
+		sel.Whole = true
+		for s := range d.a.Summarize(sel) {
 			if s.Count == 0 {
 				continue
 			}

@@ -122,7 +122,7 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	var order []*tally
 	sel := r.Window.Selection(names...)
 	sel.Instance, sel.Sought, sel.Cohort = r.Instance, r.Sought, r.Cohort
-	sel.Spread, sel.Means = r.Percentiles, true
+	sel.Spread, sel.Means, sel.Whole = r.Percentiles, true, true
 	for n, span := range unbroken(a, r.Window) {
 		sel.From, sel.To = span.From, span.To
 		for s := range a.Summarize(sel) {
