@@ -88,7 +88,6 @@ zone of the machine that was recorded; --tz names another.`,
 	root.AddCommand(cli.CompletionCommand(), cli.StatusTopic())
 	root.SetHelpCommand(manual.HelpCommand())
 	root.SetHelpFunc(manual.Help)
-	completions(root, &a.session)
 	return root
 }
 

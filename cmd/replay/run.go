@@ -57,6 +57,7 @@ func (a *app) execute(args []string) error {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	if completing(args) {
+		completions(root, &a.session)
 		a.damageTold = nil // A shell that asks for words gets nothing else.
 	}
 	err := contain(root.Execute)

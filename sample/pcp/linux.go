@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	"tachograph/sample/metric"
 )
@@ -22,7 +23,7 @@ func (s *Space) native(d *metric.Desc) (of native, ok bool) {
 	if !s.linux {
 		return of, false
 	}
-	of, ok = natives[d.Name]
+	of, ok = natives()[d.Name]
 	return of, ok
 }
 
@@ -72,7 +73,9 @@ func (m *Metric) Fits(bits uint64) bool {
 	return true
 }
 
-var natives = func() map[string]native {
+// natives returns PCP's metrics by name. They are made on first use: that takes as long as all other
+// preparations of this program together, and few commands need them.
+var natives = sync.OnceValue(func() map[string]native {
 	types := map[string]Type{"i32": I32, "u32": U32, "i64": I64, "u64": U64, "float": Float, "double": Double, "string": String}
 	semantics := map[string]int32{"counter": Counter, "instant": Instant, "discrete": Discrete}
 	all := make(map[string]native)
@@ -87,4 +90,4 @@ var natives = func() map[string]native {
 		all[name] = n
 	}
 	return all
-}()
+})

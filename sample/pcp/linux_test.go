@@ -32,7 +32,7 @@ func TestLinuxAgents(t *testing.T) {
 		m, own := ours[name], ours[Root+"."+name]
 		if m == nil && own == nil {
 			t.Errorf("we have no %s", name)
-		} else if m != nil && m.PMID != natives[name].pmid {
+		} else if m != nil && m.PMID != natives()[name].pmid {
 			t.Errorf("%s is %v", name, m.PMID)
 		}
 		if own != nil && (!own.Renamed || own.PMID>>22 != Foreign) {

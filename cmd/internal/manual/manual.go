@@ -62,13 +62,19 @@ func each(c *cobra.Command, yield func(*cobra.Command) bool) bool {
 	return true
 }
 
+// useLine returns how c is called. UseLine knows of a command's flags only after they were listed.
+func useLine(c *cobra.Command) string {
+	c.LocalFlags()
+	return c.UseLine()
+}
+
 // OfProgram returns the page of a program: all its commands, with their flags and examples.
 func OfProgram(root *cobra.Command, files ...string) Page {
 	w := newWriter(root.Name(), 1)
 	w.section("NAME")
 	w.line(root.Name() + ` \- ` + escape(strings.ToLower(root.Short[:1])+root.Short[1:]))
 	w.section("SYNOPSIS")
-	w.bold(root.UseLine())
+	w.bold(useLine(root))
 	w.line(".br")
 	w.bold(root.Name() + " COMMAND [ARGUMENT...] [FLAG...]")
 	w.section("DESCRIPTION")
@@ -80,7 +86,7 @@ func OfProgram(root *cobra.Command, files ...string) Page {
 		if c == root || c.Hidden || !c.Runnable() || c.Name() == "help" {
 			continue
 		}
-		w.line(".SS " + quote(strings.TrimPrefix(c.UseLine(), root.Name()+" ")))
+		w.line(".SS " + quote(strings.TrimPrefix(useLine(c), root.Name()+" ")))
 		text := c.Long
 		if text == "" {
 			text = c.Short + "."
