@@ -27,7 +27,7 @@ func (r *Reader) inDomain(sel *Selection, indom string, warm func(*domainGroup),
 	for n, a := range r.archives {
 		sel := limited(a, sel)
 		each := func(ref *archive.ChunkRef, fn func(*domainGroup)) error {
-			if without.has(ref.Info.Schema) {
+			if without.has(ref.Info.Schema) || ref.LacksDomain(indom) {
 				return nil
 			}
 			c, err := ref.Open()

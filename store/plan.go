@@ -86,7 +86,7 @@ func (s *scope) within(a *source.Source, sel *Selection) *plan {
 // warm opens a chunk and reads the times of its wanted groups, so that each finds them read. It
 // leaves errors for each to report.
 func (p *plan) warm(ref *archive.ChunkRef) {
-	if p.without.has(ref.Info.Schema) {
+	if p.without.has(ref.Info.Schema) || ref.Lacks(p.wanted) {
 		return
 	}
 	c, err := ref.Open()
@@ -107,7 +107,7 @@ func (p *plan) warm(ref *archive.ChunkRef) {
 
 // each calls fn for the wanted columns of a chunk.
 func (p *plan) each(ref *archive.ChunkRef, fn func(v *archive.View, col int, d *metric.Desc)) {
-	if p.without.has(ref.Info.Schema) {
+	if p.without.has(ref.Info.Schema) || ref.Lacks(p.wanted) {
 		return
 	}
 	found := false

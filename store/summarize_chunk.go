@@ -71,6 +71,9 @@ func (r *Reader) summarizeChunk(a *source.Source, sel *Selection, ref *archive.C
 // wantsOf reports whether a chunk can hold anything wanted: chunks hold one class, but a metric
 // may have been moved to another class.
 func (p *plan) wantsOf(ref *archive.ChunkRef) bool {
+	if ref.Lacks(p.wanted) {
+		return false
+	}
 	c, err := ref.Open()
 	if err != nil {
 		p.a.Lose(err)

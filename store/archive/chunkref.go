@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 
 	"tachograph/sample/metric"
@@ -24,11 +25,57 @@ type ChunkRef struct {
 	Opened  *OpenChunk // nil unless it is open
 }
 
-// Beside is a chunk that is not in the file: its bytes, or a Present chunk that has none.
+// Beside is a chunk that is not in the file: its bytes, or a Present chunk that has none, or one
+// that is present only Later.
 type Beside struct {
 	Info    chunk.Info
 	Data    []byte
 	Present *chunk.Chunk
+	Later   *Later
+}
+
+// A Later is a chunk that is made when it is opened for the first time. Until then only its Info,
+// without Values, and its metrics are known.
+type Later struct {
+	Groups []LaterGroup
+	// Make makes the chunk, or returns the one that it has made.
+	Make func() (*chunk.Chunk, error)
+}
+
+// A LaterGroup is what is known of a group: its domain and the numbers of its metrics.
+type LaterGroup struct {
+	Indom   string
+	Metrics []uint32
+}
+
+// present returns a chunk that has no bytes; nil for the others.
+func (b *Beside) present() (*chunk.Chunk, error) {
+	if b.Later != nil {
+		return b.Later.Make()
+	}
+	return b.Present, nil
+}
+
+// Lacks reports whether it is known, without opening it, that the chunk has none of the wanted
+// metrics.
+func (r *ChunkRef) Lacks(wanted []bool) bool {
+	if r.beside == nil || r.beside.Later == nil {
+		return false
+	}
+	for _, g := range r.beside.Later.Groups {
+		for _, n := range g.Metrics {
+			if int(n) < len(wanted) && wanted[n] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// LacksDomain is Lacks for all metrics of a domain.
+func (r *ChunkRef) LacksDomain(indom string) bool {
+	return r.beside != nil && r.beside.Later != nil &&
+		!slices.ContainsFunc(r.beside.Later.Groups, func(g LaterGroup) bool { return g.Indom == indom })
 }
 
 // Open opens the chunk, or returns the one that is open.
@@ -36,8 +83,11 @@ func (r *ChunkRef) Open() (*OpenChunk, error) {
 	if r.Opened != nil {
 		return r.Opened, nil
 	}
-	if r.beside != nil && r.beside.Present != nil {
-		c := r.beside.Present
+	if r.beside != nil && r.beside.Data == nil {
+		c, err := r.beside.present()
+		if err != nil {
+			return nil, r.Wrong(err)
+		}
 		r.Opened = &OpenChunk{Ref: r, Chunk: c, views: make([]*View, len(c.Groups))}
 		return r.Opened, nil
 	}

@@ -3,7 +3,27 @@ package archive
 import (
 	"maps"
 	"slices"
+	"sync"
+
+	"tachograph/store/chunk"
 )
+
+// twin returns a copy of b that can be read while b is.
+func (b *Beside) twin() *Beside {
+	switch {
+	case b.Present != nil:
+		return &Beside{Info: b.Info, Present: b.Present.Twin()}
+	case b.Later != nil:
+		return &Beside{Info: b.Info, Later: &Later{b.Later.Groups, sync.OnceValues(func() (*chunk.Chunk, error) {
+			c, err := b.Later.Make()
+			if err != nil {
+				return nil, err
+			}
+			return c.Twin(), nil
+		})}}
+	}
+	return b
+}
 
 // Twin returns a copy of what a shows now, which can be read while a is. No chunk of it is
 // open.
@@ -16,8 +36,8 @@ func (a *File) Twin() *File {
 	t.Chunks = make([]*ChunkRef, len(a.Chunks))
 	for i, r := range a.Chunks {
 		refs[i] = ChunkRef{Archive: t, n: r.n, Info: r.Info, beside: r.beside}
-		if b := r.beside; b != nil && b.Present != nil {
-			refs[i].beside = &Beside{Info: b.Info, Data: b.Data, Present: b.Present.Twin()}
+		if r.beside != nil {
+			refs[i].beside = r.beside.twin()
 		}
 		t.Chunks[i] = &refs[i]
 	}

@@ -154,12 +154,12 @@ func (in *Intake) Intern(indom, key string) *metric.Instance {
 func (in *Intake) Take(rec *journal.Record) error {
 	switch rec.Kind {
 	case journal.KindTick:
-		in.complete(rec.Tick)
+		in.Complete(rec.Tick)
 		if err := in.Tick(rec.Tick); err != nil {
 			return fmt.Errorf("record %d: %w", rec.Seq, err)
 		}
 	case journal.KindLate:
-		in.complete(rec.Tick)
+		in.Complete(rec.Tick)
 		if err := in.Late(rec.Tick); err != nil {
 			return fmt.Errorf("record %d: %w", rec.Seq, err)
 		}
@@ -174,8 +174,8 @@ func (in *Intake) Take(rec *journal.Record) error {
 	return nil
 }
 
-// complete gives the metrics of a tick their descriptions from the catalogue.
-func (in *Intake) complete(t *metric.Tick) {
+// Complete gives the metrics of a tick their descriptions from the catalogue.
+func (in *Intake) Complete(t *metric.Tick) {
 	for _, b := range t.Blocks {
 		if in.done[b.Group] {
 			continue

@@ -65,6 +65,13 @@ func (c *coder) startDecoding(in []byte) {
 	}
 }
 
+// resume continues at the place of from, which codes the beginning of the record.
+func (c *coder) resume(from *coder) {
+	fed := c.fed
+	*c = *from
+	c.fed = fed + len(c.buf)
+}
+
 func (c *coder) next() uint32 {
 	if c.pos < len(c.buf) {
 		b := c.buf[c.pos]

@@ -9,7 +9,7 @@ import (
 // define codes a group that appears for the first time in this generation. It codes only what is
 // needed to understand the values of its metrics; help and source are in the archive's
 // catalogue.
-func (s *state) define(def *metric.Group) (*group, error) {
+func (s *state) define(gs *groups, def *metric.Group) (*group, error) {
 	c := &s.coder
 	if c.dec {
 		def = &metric.Group{}
@@ -36,7 +36,7 @@ func (s *state) define(def *metric.Group) (*group, error) {
 			def.Metrics = append(def.Metrics, d)
 		}
 	}
-	return s.newGroup(def)
+	return gs.add(def)
 }
 
 func (s *state) desc(d *metric.Desc) *metric.Desc {

@@ -214,9 +214,17 @@ func FuzzReader(f *testing.F) {
 	f.Add(file.data)
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := NewReader(&memFile{data: data}, nil)
-		for err == nil {
-			_, err = r.Next()
+		for _, later := range []bool{false, true} {
+			r, err := NewReader(&memFile{data: data}, nil)
+			if err == nil {
+				r.later = later
+			}
+			for err == nil {
+				var rec *Record
+				if rec, err = r.Next(); err == nil && rec.Later != nil {
+					_ = rec.Later.Decode(new(metric.Tick))
+				}
+			}
 		}
 	})
 }

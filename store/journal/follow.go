@@ -45,6 +45,8 @@ type Generation struct {
 	Old bool
 	// Intern makes instances, see NewDecoder; it may be nil.
 	Intern func(indom, key string) *metric.Instance
+	// Later says that the rows of ticks are left for later, where the format allows it.
+	Later bool
 
 	reader *Reader // nil while there is no beginning
 	seq    uint64  // the last record that was read
@@ -212,6 +214,7 @@ func (f *Follower) open(g *Generation) error {
 	if err != nil {
 		return err
 	}
+	r.later = g.Later
 	if id := r.Header().Archive; f.Archive != "" && id != f.Archive {
 		return fmt.Errorf("it belongs to another archive, %s", id)
 	}

@@ -94,7 +94,7 @@ func TestEnds(t *testing.T) {
 		{"of a later format", func(b []byte) File {
 			data, _ := appendFrame([]byte(magic), crc32.Checksum([]byte(magic), castagnoli), []byte{headerVersion + 1})
 			return &memFile{data: data}
-		}, 0, Foreign, Foreign, "journal format 3", false},
+		}, 0, Foreign, Foreign, "journal format 4", false},
 		{"a disk that gives nothing", func(b []byte) File { return &unreadable{memFile{data: b}} }, 0, Foreign, Foreign, errDisk.Error(), false},
 	} {
 		for at := range files {

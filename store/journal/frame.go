@@ -31,10 +31,15 @@ type Header struct {
 	// Base is the sequence number before the file's first record.
 	Base uint64
 	At   metric.Stamp
+	// together says that one model codes the rows of all classes, as in version 2.
+	together bool
 }
 
-// headerVersion is the version of the format.
-const headerVersion = 2
+// headerVersion is the version of the format that is written; togetherVersion is read, too.
+const (
+	headerVersion   = 3
+	togetherVersion = 2
+)
 
 // appendMark appends the mark behind the last frame, whose checksum is crc: a zero byte, where
 // the length of another frame would be, and that checksum.
@@ -95,10 +100,11 @@ func cutFrame(in []byte, crc uint32) (body []byte, size int, sum uint32, err err
 
 func parseHeader(body []byte) (h Header, err error) {
 	r := varint.Reader{In: body}
-	if version := r.Uvarint(); version != headerVersion {
+	version := r.Uvarint()
+	if version != headerVersion && version != togetherVersion {
 		return Header{}, fmt.Errorf("journal format %d, this program reads %d", version, headerVersion)
 	}
-	h = Header{Generation: r.Uvarint(), Base: r.Uvarint()}
+	h = Header{together: version == togetherVersion, Generation: r.Uvarint(), Base: r.Uvarint()}
 	h.At = metric.Stamp{Wall: r.Varint(), Awake: r.Varint(), Cont: r.Varint()}
 	h.Archive = r.String()
 	if r.Bad {

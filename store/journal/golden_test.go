@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -46,9 +47,9 @@ func story(t *testing.T, w *Writer) (ticks []*metric.Tick, conf *Config) {
 
 // TestGolden pins the bytes: every later recorder must be able to read this journal.
 func TestGolden(t *testing.T) {
-	const path = "testdata/v2.journal"
+	const path = "testdata/v3.journal"
 	f := &memFile{}
-	ticks, conf := story(t, NewWriter(f, head, nil))
+	story(t, NewWriter(f, head, nil))
 	if *updateGolden {
 		if err := os.WriteFile(path, f.data, 0o644); err != nil {
 			t.Fatal(err)
@@ -61,11 +62,26 @@ func TestGolden(t *testing.T) {
 	if !bytes.Equal(golden, f.data) {
 		t.Errorf("what is written has changed: %d bytes, %d in the golden journal", len(f.data), len(golden))
 	}
+	for _, path := range []string{"testdata/v2.journal", path} {
+		for _, later := range []bool{false, true} {
+			t.Run(fmt.Sprint(path, later), func(t *testing.T) { tellsStory(t, path, later) })
+		}
+	}
+}
+
+// tellsStory reads a journal with what story wrote.
+func tellsStory(t *testing.T, path string, later bool) {
+	golden, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r, err := NewReader(bytes.NewReader(golden), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, confs := 0, 0
+	r.later = later
+	ticks, conf := story(t, NewWriter(&memFile{}, head, nil))
+	n, confs, waiting := 0, 0, 0
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
@@ -76,7 +92,15 @@ func TestGolden(t *testing.T) {
 		}
 		switch {
 		case rec.Tick != nil:
-			if err := sameTick(ticks[n], rec.Tick); err != nil {
+			tick := rec.Tick
+			if rec.Later != nil {
+				waiting++
+				tick = new(metric.Tick)
+				if err := rec.Later.Decode(tick); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := sameTick(ticks[n], tick); err != nil {
 				t.Fatalf("tick %d: %v", n, err)
 			}
 			n++
@@ -89,5 +113,8 @@ func TestGolden(t *testing.T) {
 	}
 	if n != len(ticks) || confs != 2 {
 		t.Errorf("%d ticks and %d configurations", n, confs)
+	}
+	if later && !r.head.together && waiting != n || !later && waiting > 0 {
+		t.Errorf("the rows of %d of %d ticks were left for later", waiting, n)
 	}
 }

@@ -48,7 +48,7 @@ func TestCountsWithoutMeasure(t *testing.T) {
 				s.coder.startEncoding([]byte{byte(KindTick)<<5 | byte(metric.Fast)})
 				write(s)
 				var rec Record
-				if err := NewDecoder(nil).Decode(s.coder.finishEncoding(), &rec); err == nil {
+				if err := newDecoder(true, nil).Decode(s.coder.finishEncoding(), &rec); err == nil {
 					t.Error("it decodes")
 				}
 			})
@@ -61,7 +61,7 @@ func TestCountsWithoutMeasure(t *testing.T) {
 		}
 		s.coder.unsigned(&s.events.of("").labels, n)
 		var rec Record
-		if err := NewDecoder(nil).Decode(s.coder.finishEncoding(), &rec); err == nil {
+		if err := newDecoder(true, nil).Decode(s.coder.finishEncoding(), &rec); err == nil {
 			t.Errorf("an event of %d labels decodes", n)
 		}
 	}
@@ -83,10 +83,11 @@ func rowsOf(s *state) *group {
 	begin(s)
 	s.coder.unsigned(&s.columns, 1)
 	s.desc(&metric.Desc{Name: "m", Type: metric.U64})
-	g, err := s.newGroup(&metric.Group{Name: "g", Indom: "disk", Metrics: []*metric.Desc{{Name: "m", Type: metric.U64}}})
+	g, err := s.groups[0].add(&metric.Group{Name: "g", Indom: "disk", Metrics: []*metric.Desc{{Name: "m", Type: metric.U64}}})
 	if err != nil {
 		panic(err)
 	}
+	g.begin(s)
 	s.coder.bit(&g.sameAt, 1)
 	return g
 }

@@ -39,11 +39,11 @@ func (e *Encoder) Late(out []byte, t *metric.Tick) ([]byte, error) {
 		e.late = newState()
 	}
 	s := e.late
-	if err := s.prepare(t); err != nil {
+	if err := s.prepare(s.groupsOf(t.Class), t); err != nil {
 		return out, err
 	}
 	s.coder.startEncoding(append(append(out, lateByte(t.Class)), lateCopy...))
-	if err := s.tick(t.Class, t); err != nil {
+	if _, err := s.tick(t.Class, t, nil); err != nil {
 		e.brokenLate = fmt.Errorf("a late tick of class %s could not be coded", t.Class)
 		return out, e.brokenLate
 	}
@@ -66,7 +66,7 @@ func (d *Decoder) decodeLate(body []byte, r *Record) error {
 	s := d.late
 	s.coder.startDecoding(coded[len(lateCopy):])
 	d.lateTick.Blocks = d.lateTick.Blocks[:0]
-	if err := s.tick(class, &d.lateTick); err != nil {
+	if _, err := s.tick(class, &d.lateTick, nil); err != nil {
 		return err
 	}
 	if s.coder.bad() {

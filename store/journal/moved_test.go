@@ -38,7 +38,7 @@ func TestRowsThatMove(t *testing.T) {
 		if err := sameTick(tick, rec.Tick); err != nil {
 			t.Fatal(err)
 		}
-		return enc.s.byGroup[g].how
+		return enc.s.groupsOf(tick.Class).of[g].how
 	}
 	give(rows)
 	came := &metric.Instance{ID: 99, Key: "99"}

@@ -17,9 +17,11 @@ type Reader struct {
 	head Header
 	dec  *Decoder // nil until the first record
 	make func(indom, key string) *metric.Instance
-	rec  Record
-	buf  []byte
-	from int // the unread part of buf
+	// later says that the rows of ticks are left for later.
+	later bool
+	rec   Record
+	buf   []byte
+	from  int // the unread part of buf
 	// stale means that io.EOF was returned: more may have been written since buf was read.
 	stale bool
 	off   int64
@@ -73,7 +75,10 @@ func (r *Reader) Next() (*Record, error) {
 		return nil, err
 	}
 	if r.dec == nil {
-		r.dec = NewDecoder(r.make)
+		r.dec = newDecoder(r.head.together, r.make)
+		if r.later {
+			r.dec.later = &kept{rows: r.dec.s.rows}
+		}
 	}
 	if err := r.dec.Decode(body, &r.rec); err != nil {
 		r.err = fmt.Errorf("record %d at byte %d: %w", r.rec.Seq+1, r.off, err)

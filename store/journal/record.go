@@ -38,6 +38,9 @@ type Record struct {
 	Descs []*metric.Desc
 	Conf  *Config
 	Copy  *Copy
+	// Later is set if the rows of Tick are left for later: its blocks have a group and a stamp, and
+	// no rows.
+	Later *Later
 }
 
 // An Encoder turns records into the bodies of frames. Its output depends on everything it has
@@ -51,7 +54,7 @@ type Encoder struct {
 }
 
 // NewEncoder makes an encoder at the beginning of a generation.
-func NewEncoder() *Encoder { return &Encoder{s: newState()} }
+func NewEncoder() *Encoder { return &Encoder{s: newHalves()} }
 
 // Reset begins a new generation.
 func (e *Encoder) Reset() {
@@ -68,8 +71,18 @@ func (e *Encoder) Full() bool {
 
 // full is Full for one model.
 func (s *state) full() bool {
-	if s.work > workFree/2 || s.texts.built > builtFree/2 || s.metricsSeen > maxMetrics/2 || len(s.groups) > maxGroups/2 || len(s.strs) > maxStrings/2 {
+	if s.work > workFree/2 || s.texts.built > builtFree/2 || s.metricsSeen > maxMetrics/2 || len(s.strs) > maxStrings/2 {
 		return true
+	}
+	for i := range s.groups {
+		if len(s.groups[i].list) > maxGroups/2 {
+			return true
+		}
+	}
+	for _, r := range s.rows {
+		if r != nil && r.full() {
+			return true
+		}
 	}
 	for _, d := range s.indoms {
 		if len(d.insts) > maxInstances/2 {
@@ -81,7 +94,9 @@ func (s *state) full() bool {
 
 // Tick appends the body of a record of t to out. An error means that t cannot
 // be recorded and that nothing was appended.
-func (e *Encoder) Tick(out []byte, t *metric.Tick) ([]byte, error) {
+func (e *Encoder) Tick(out []byte, t *metric.Tick) ([]byte, error) { return e.tick(out, t, nil) }
+
+func (e *Encoder) tick(out []byte, t *metric.Tick, still *Still) ([]byte, error) {
 	if e.broken != nil {
 		return out, e.broken
 	}
@@ -89,16 +104,17 @@ func (e *Encoder) Tick(out []byte, t *metric.Tick) ([]byte, error) {
 		return out, err
 	}
 	s := e.s
-	if err := s.prepare(t); err != nil {
+	if err := s.rowsOf(t.Class).prepare(s.groupsOf(t.Class), t); err != nil {
 		return out, err
 	}
 	s.coder.startEncoding(append(out, byte(KindTick)<<5|byte(t.Class)))
-	if err := s.tick(t.Class, t); err != nil {
+	c, err := s.tick(t.Class, t, still)
+	if err != nil {
 		// The model has seen half a tick, so nothing can follow.
 		e.broken = fmt.Errorf("a tick of class %s could not be coded", t.Class)
 		return out, e.broken
 	}
-	return s.coder.finishEncoding(), nil
+	return c.finishEncoding(), nil
 }
 
 // Event appends the body of a record of ev to out.
@@ -130,6 +146,8 @@ type Decoder struct {
 	s    *state
 	tick metric.Tick
 	err  error
+	// later is set if the rows of ticks are left for later.
+	later *kept
 	// For late ticks; late is nil until there is one.
 	late     *state
 	lateTick metric.Tick
@@ -138,8 +156,23 @@ type Decoder struct {
 // NewDecoder makes a decoder at the beginning of a generation. It gets instances from intern,
 // which may return nil to have a new one made; intern may be nil.
 func NewDecoder(intern func(indom, key string) *metric.Instance) *Decoder {
-	d := &Decoder{s: newState()}
-	d.s.intern = intern
+	return newDecoder(false, intern)
+}
+
+// newDecoder is NewDecoder for generations in which one model may code the rows of all classes
+// together.
+func newDecoder(together bool, intern func(indom, key string) *metric.Instance) *Decoder {
+	d := new(Decoder)
+	if together {
+		d.s = newState()
+	} else {
+		d.s = newHalves()
+	}
+	for _, s := range append(d.s.rows[:], d.s) {
+		if s != nil {
+			s.intern = intern
+		}
+	}
 	return d
 }
 
@@ -177,10 +210,17 @@ func (d *Decoder) decode(body []byte, r *Record) error {
 			return fmt.Errorf("tick of unknown class %d", low)
 		}
 		d.tick.Blocks = d.tick.Blocks[:0]
-		if err := s.tick(metric.Class(low), &d.tick); err != nil {
+		r.Tick = &d.tick
+		if d.later != nil && s.rows[0] != nil {
+			var err error
+			r.Later, err = d.later.tick(s, metric.Class(low), r.Tick)
 			return err
 		}
-		r.Tick = &d.tick
+		c, err := s.tick(metric.Class(low), r.Tick, nil)
+		if err == nil && c.bad() {
+			err = errCorrupt
+		}
+		return err
 	case KindEvent:
 		r.Event = s.event(nil)
 	case KindDescribe:

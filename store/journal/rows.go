@@ -99,14 +99,14 @@ func (s *state) compareRows(g *group, now []*metric.Instance) (how int) {
 	return how
 }
 
-// prepare compares t with the state, and refuses a tick that could not be coded to its end:
+// prepare compares t, whose groups are among gs, with the state, and refuses a tick that could not be coded to its end:
 // after prepare, nothing that the caller did can go wrong.
-func (s *state) prepare(t *metric.Tick) error {
+func (s *state) prepare(gs *groups, t *metric.Tick) error {
 	s.serial++
 	for _, b := range t.Blocks {
-		g := s.byGroup[b.Group]
+		g := gs.of[b.Group]
 		if g == nil {
-			if len(s.groups)+len(t.Blocks) > maxGroups {
+			if len(gs.list)+len(t.Blocks) > maxGroups {
 				return fmt.Errorf("more than %d groups", maxGroups)
 			}
 			s.came = append(s.came[:0], b.Rows...)

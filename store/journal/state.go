@@ -167,6 +167,10 @@ type group struct {
 	rowOf map[*instance]*row
 	next  int // place in indom of the instance that probably appears next
 
+	sameAt prob
+	at     stamps
+
+	// What follows is made before the group's first rows are coded.
 	sameRows [4]prob
 	gone     [16]prob
 	inserted number
@@ -181,8 +185,6 @@ type group struct {
 	cellMix  [9]mixer
 	renamed  number
 
-	at      stamps
-	sameAt  prob
 	newRows []*row // scratch
 
 	// Encoding only: the findings of prepare, and the instant and class of the group's last
@@ -246,14 +248,40 @@ type class struct {
 	ref    number
 }
 
+// A half is one of two sets of classes whose rows share models.
+const (
+	systemHalf  = iota
+	processHalf // metrics of processes and threads
+	numHalves
+)
+
+// HalfOf returns the half of a class.
+func HalfOf(cl metric.Class) int {
+	switch cl {
+	case metric.Process, metric.Thread, metric.Costly:
+		return processHalf
+	}
+	return systemHalf
+}
+
+// groups are the groups of ticks, numbered by this generation.
+type groups struct {
+	list []*group
+	of   map[*metric.Group]*group
+}
+
 // state is everything that one direction remembers of a generation. After every record, the
 // encoder's and the decoder's states are equal.
+//
+// The rows of ticks have states of their own, one for each half, so that a reader need not decode
+// the rows of a half that it does not need. In journals of version 2, and for late ticks, there is
+// one state for everything.
 type state struct {
 	coder   coder
 	texts   texts
 	classes [metric.NumClasses]class
-	groups  []*group
-	byGroup map[*metric.Group]*group
+	groups  [numHalves]groups
+	rows    [numHalves]*state // nil: the state itself
 	indoms  map[string]*indom
 	reasons []metric.Reason
 	reason  map[metric.Reason]uint16
@@ -292,7 +320,6 @@ type state struct {
 
 	events eventModels
 	// Encoding only.
-	still  *Still // for the tick that is being coded
 	same   []bool // by row of the block that is being coded, if known: it has not changed
 	serial uint64
 	came   []*metric.Instance
@@ -301,12 +328,43 @@ type state struct {
 	intern func(indom, key string) *metric.Instance
 }
 
+// newState returns a state for everything.
 func newState() *state {
-	s := &state{
-		seen: make(map[uint64]struct{}), names: newField('g'), metrics: newField('m'), units: newField('u'), why: newField('w'), strings: newField('s'),
+	s := newRows()
+	s.names, s.metrics, s.units = newField('g'), newField('m'), newField('u')
+	s.reset()
+	return s
+}
+
+// newRows returns a state for rows, which must be reset.
+func newRows() *state {
+	return &state{seen: make(map[uint64]struct{}), why: newField('w'), strings: newField('s')}
+}
+
+// newHalves returns a state that has others for the rows of each half.
+func newHalves() *state {
+	s := &state{names: newField('g'), metrics: newField('m'), units: newField('u')}
+	for i := range s.rows {
+		s.rows[i] = newRows()
 	}
 	s.reset()
 	return s
+}
+
+// rowsOf returns the state of the rows of a class.
+func (s *state) rowsOf(cl metric.Class) *state {
+	if r := s.rows[HalfOf(cl)]; r != nil {
+		return r
+	}
+	return s
+}
+
+// groupsOf returns the groups that may be in ticks of a class.
+func (s *state) groupsOf(cl metric.Class) *groups {
+	if s.rows[0] == nil {
+		return &s.groups[0]
+	}
+	return &s.groups[HalfOf(cl)]
 }
 
 // reset forgets everything, for the beginning of a generation.
@@ -321,21 +379,40 @@ func (s *state) reset() {
 		c.count.reset()
 		c.ref.reset()
 	}
-	s.groups = nil
-	s.byGroup = make(map[*metric.Group]*group)
+	for i := range s.groups {
+		s.groups[i] = groups{of: make(map[*metric.Group]*group)}
+	}
+	s.metricsSeen, s.texts.built, s.coder.fed = 0, 0, 0
+	if s.names != nil {
+		for _, f := range []*field{s.names, s.metrics, s.units} {
+			f.reset()
+		}
+		s.columns.reset()
+		s.descBits.reset()
+		s.events.reset()
+	}
+	if s.rows[0] == nil {
+		s.resetRows()
+	}
+	for _, r := range s.rows {
+		if r != nil {
+			r.reset()
+		}
+	}
+}
+
+// resetRows is reset for the models of rows.
+func (s *state) resetRows() {
 	s.indoms = make(map[string]*indom)
 	s.reasons = append(s.reasons[:0], metric.Present)
 	s.reason = map[metric.Reason]uint16{metric.Present: 0}
 	s.strs = append(s.strs[:0], "")
 	s.str = map[string]uint64{"": 0}
-	s.cells, s.metricsSeen, s.instances, s.work = 0, 0, 0, 0
-	s.texts.built, s.coder.fed = 0, 0
-	for _, f := range []*field{s.names, s.metrics, s.units, s.why, s.strings} {
-		f.reset()
-	}
-	for _, n := range []*number{&s.columns, &s.descBits, &s.reasonNr, &s.strNr} {
-		n.reset()
-	}
+	s.cells, s.instances, s.work = 0, 0, 0
+	s.why.reset()
+	s.strings.reset()
+	s.reasonNr.reset()
+	s.strNr.reset()
 	s.strNew = freshProb
 	for i := range s.classAfter {
 		freshProbs(s.classAfter[i][:])
@@ -350,14 +427,23 @@ func (s *state) reset() {
 	s.moves = [moveSlots]move{}
 	s.likeMix = freshMixer
 	freshProbs(s.likeAll[:])
-	s.events.reset()
 }
 
-func (s *state) newGroup(g *metric.Group) (*group, error) {
-	if len(s.groups) >= maxGroups || len(g.Metrics) > maxColumns {
+func (gs *groups) add(g *metric.Group) (*group, error) {
+	if len(gs.list) >= maxGroups || len(g.Metrics) > maxColumns {
 		return nil, fmt.Errorf("too many groups or metrics")
 	}
-	st := &group{g: g, index: len(s.groups), cols: make([]column, len(g.Metrics)), rowOf: make(map[*instance]*row)}
+	st := &group{g: g, index: len(gs.list), fresh: true, sameAt: freshProb}
+	st.at.reset()
+	gs.list = append(gs.list, st)
+	gs.of[g] = st
+	return st, nil
+}
+
+// begin prepares g for its first rows, whose state is s.
+func (st *group) begin(s *state) {
+	g := st.g
+	st.cols, st.rowOf = make([]column, len(g.Metrics)), make(map[*instance]*row)
 	for i := range st.cols {
 		st.cols[i].reset(g.Metrics[i].Type)
 		st.words = st.words || g.Metrics[i].Type == metric.String
@@ -367,18 +453,14 @@ func (s *state) newGroup(g *metric.Group) (*group, error) {
 	for _, n := range []*number{&st.inserted, &st.behind, &st.place, &st.count, &st.renamed} {
 		n.reset()
 	}
-	st.known, st.sameAt = freshProb, freshProb
+	st.known = freshProb
 	freshMixers(st.rowMix[:])
 	freshProbs(st.rowHist[:])
 	freshProbs(st.rowPair[0][:])
 	freshProbs(st.rowPair[1][:])
 	freshProbs(st.cellHist[:])
 	freshMixers(st.cellMix[:])
-	st.at.reset()
-	st.indom, st.fresh = s.indomOf(g.Indom), true
-	s.groups = append(s.groups, st)
-	s.byGroup[g] = st
-	return st, nil
+	st.indom = s.indomOf(g.Indom)
 }
 
 func (s *state) indomOf(name string) *indom {

@@ -33,7 +33,7 @@ func TestSleepersHaveNoMotions(t *testing.T) {
 		}
 	}
 	moved := 0
-	for _, r := range enc.s.byGroup[g].rows {
+	for _, r := range enc.s.groups[processHalf].of[g].rows {
 		if r.moves != nil {
 			moved++
 		}

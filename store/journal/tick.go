@@ -38,26 +38,61 @@ func (s *state) beside(m *stamps, tick, at metric.Stamp) metric.Stamp {
 	return metric.Stamp{Wall: wall, Awake: awake, Cont: cont}
 }
 
-// tick codes t, a tick of class cl. When decoding, t is empty and filled in.
-func (s *state) tick(cl metric.Class, t *metric.Tick) error {
+// tick codes t, a tick of class cl. When decoding, t is empty and filled in. It returns the coder
+// with which the tick ended.
+func (s *state) tick(cl metric.Class, t *metric.Tick, still *Still) (*coder, error) {
+	r := s.rowsOf(cl)
+	if err := s.tickHead(cl, t, r != s); err != nil {
+		return nil, err
+	}
+	if r != s {
+		r.coder.resume(&s.coder)
+	}
+	return &r.coder, r.tickRows(s.classes[cl].blocks, t, still, r == s)
+}
+
+// tickHead codes the beginning of t: when it was, and which groups it has. If stamped it also
+// codes when the blocks were.
+func (s *state) tickHead(cl metric.Class, t *metric.Tick, stamped bool) error {
 	c := &s.coder
 	k := &s.classes[cl]
 	t.Class = cl
-	s.ticks++
 	t.At = s.stamp(&k.at, t.At)
-	if err := s.blockList(k, t); err != nil {
+	if err := s.blockList(k, s.groupsOf(cl), t); err != nil {
 		return err
 	}
 	for i, g := range k.blocks {
-		b := &g.block
-		if !c.dec {
-			b = t.Blocks[i]
-			s.same = s.still.rows(i, g, cl)
-			g.before, g.class = b.At, cl
-		} else {
-			t.Blocks = append(t.Blocks, b)
+		if c.dec {
+			g.block.Group = g.g
+			t.Blocks = append(t.Blocks, &g.block)
 		}
-		if err := s.oneBlock(g, t.At, b); err != nil {
+		if stamped {
+			s.blockStamp(g, t.At, t.Blocks[i])
+		}
+		if c.bad() {
+			return errCorrupt
+		}
+	}
+	return nil
+}
+
+// tickRows codes the rest of t, whose blocks are of gs. If stamps, it also codes when they were.
+func (s *state) tickRows(gs []*group, t *metric.Tick, still *Still, stamps bool) error {
+	c := &s.coder
+	s.ticks++
+	for i, g := range gs {
+		b := t.Blocks[i]
+		if g.cols == nil {
+			g.begin(s)
+		}
+		if stamps {
+			s.blockStamp(g, t.At, b)
+		}
+		if !c.dec {
+			s.same = still.rows(i, g, t.Class)
+			g.before, g.class = b.At, t.Class
+		}
+		if err := s.oneBlock(g, b); err != nil {
 			return err
 		}
 		if c.bad() {
@@ -68,7 +103,7 @@ func (s *state) tick(cl metric.Class, t *metric.Tick) error {
 }
 
 // blockList codes which groups a tick holds: usually the same as the last tick.
-func (s *state) blockList(k *class, t *metric.Tick) error {
+func (s *state) blockList(k *class, gs *groups, t *metric.Tick) error {
 	c := &s.coder
 	same := 1
 	if !c.dec {
@@ -88,27 +123,27 @@ func (s *state) blockList(k *class, t *metric.Tick) error {
 	last := -1
 	for i := range n {
 		var g *group
-		at := len(s.groups)
+		at := len(gs.list)
 		if !c.dec {
-			if g = s.byGroup[t.Blocks[i].Group]; g != nil {
+			if g = gs.of[t.Blocks[i].Group]; g != nil {
 				at = g.index
 			}
 		}
 		at = last + 1 + int(c.signed(&k.ref, int64(at-last-1)))
 		switch {
-		case at == len(s.groups):
+		case at == len(gs.list):
 			var def *metric.Group
 			if !c.dec {
 				def = t.Blocks[i].Group
 			}
 			var err error
-			if g, err = s.define(def); err != nil {
+			if g, err = s.define(gs, def); err != nil {
 				return err
 			}
-		case at < 0 || at > len(s.groups) || c.bad():
+		case at < 0 || at > len(gs.list) || c.bad():
 			return errCorrupt
 		default:
-			g = s.groups[at]
+			g = gs.list[at]
 		}
 		last = at
 		if c.dec && inBlocks(k.blocks, g) {
@@ -128,13 +163,17 @@ func inBlocks(bs []*group, g *group) bool {
 	return false
 }
 
-func (s *state) oneBlock(g *group, tick metric.Stamp, b *metric.Block) error {
-	c := &s.coder
-	if c.bit(&g.sameAt, b2i(b.At == tick)) != 0 {
+// blockStamp codes when b, a block of g, was.
+func (s *state) blockStamp(g *group, tick metric.Stamp, b *metric.Block) {
+	if s.coder.bit(&g.sameAt, b2i(b.At == tick)) != 0 {
 		b.At = tick
 	} else {
 		b.At = s.beside(&g.at, tick, b.At)
 	}
+}
+
+func (s *state) oneBlock(g *group, b *metric.Block) error {
+	c := &s.coder
 	if err := s.rowList(g, b); err != nil {
 		return err
 	}

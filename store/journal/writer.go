@@ -60,9 +60,7 @@ func (w *Writer) Tick(t *metric.Tick) error { return w.TickStill(t, nil) }
 
 // TickStill is Tick for callers that know which rows of t have not changed.
 func (w *Writer) TickStill(t *metric.Tick, still *Still) error {
-	w.enc.s.still = still
-	body, err := w.enc.Tick(w.body[:0], t)
-	w.enc.s.still = nil
+	body, err := w.enc.tick(w.body[:0], t, still)
 	if err != nil {
 		return refused{err}
 	}

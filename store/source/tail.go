@@ -40,6 +40,7 @@ type tailFile struct {
 	taken  *gather.Intake // nil before the file is read, and if it need not be read
 	fresh  bool           // records have been taken in since chunks were made
 	told   bool           // its damage has been reported
+	later  later          // the ticks whose rows are decoded only if a question needs them
 	copied bool           // chunks come from the copy that a later generation holds
 	chunks []*archive.Beside
 	events []metric.Event // from the copy
@@ -118,7 +119,7 @@ func (t *tail) read(a *archive.File) error {
 	follow := &journal.Follower{Archive: a.Info.ID, Counted: true, Seq: p.Sealed, Last: a.Last(), First: p.Generation, Live: true}
 	for i, f := range t.files {
 		f.Old = i+1 < len(t.files)
-		f.Intern = f.intern
+		f.Later, f.Intern = true, f.intern
 	}
 	t.takeCopies(follow)
 	for _, f := range t.files {
@@ -198,6 +199,15 @@ func (f *tailFile) present(number func(*metric.Desc) uint32) error {
 		return nil
 	}
 	f.chunks = f.chunks[:0:0] // readers may still look at the old ones
+	if f.later.any && !f.later.late {
+		f.presentLater(number)
+		return nil
+	}
+	for half := range journal.Halves {
+		if err := f.decode(half); err != nil {
+			return f.wrong(err)
+		}
+	}
 	if err := f.taken.Settle(); err != nil {
 		return f.wrong(err)
 	}
@@ -248,6 +258,10 @@ func (f *tailFile) read(follow *journal.Follower) error {
 	var errs []error
 	end := follow.Read(&f.Generation, func(rec *journal.Record) {
 		f.fresh = true
+		if f.later.take(rec) {
+			f.taken.Complete(rec.Tick)
+			return
+		}
 		if err := f.taken.Take(rec); err != nil {
 			errs = append(errs, f.wrong(err))
 		}
