@@ -9,9 +9,11 @@ package catalog
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"tachograph/sample/metric"
 )
@@ -31,30 +33,60 @@ type bound struct {
 
 func (b bound) describe() metric.Desc { return b.row.describe(*b.on) }
 
-var indexes = sync.OnceValue(func() *[numPlatforms]index {
-	ix := new([numPlatforms]index)
-	for p := range ix {
-		ix[p].rows = make(map[string]bound, 2048)
-	}
-	for _, table := range tables {
-		for i := range table {
-			row := &table[i]
-			for k := range row.on {
-				b := bound{row, &row.on[k]}
-				x := &ix[b.on.platform]
-				if _, twice := x.rows[row.name]; twice {
-					panic(fmt.Sprintf("catalog: %s stands twice in the %s tables", row.name, b.on.platform))
+// indexes are made when they are needed, each for itself.
+var indexes = [numPlatforms]func() *index{Darwin: indexOf(Darwin), Linux: indexOf(Linux)}
+
+func indexOf(p Platform) func() *index {
+	return sync.OnceValue(func() *index {
+		x := &index{rows: make(map[string]bound, 2048)}
+		for b := range rowsOf(p) {
+			if _, twice := x.rows[b.row.name]; twice {
+				panic(fmt.Sprintf("catalog: %s stands twice in the %s tables", b.row.name, p))
+			}
+			x.rows[b.row.name] = b
+			x.names = append(x.names, b.row.name)
+		}
+		slices.Sort(x.names)
+		return x
+	})
+}
+
+// rowsOf yields the rows of a platform.
+func rowsOf(p Platform) iter.Seq[bound] {
+	return func(yield func(bound) bool) {
+		for _, table := range tables {
+			for i := range table {
+				row := &table[i]
+				for k := range row.on {
+					if row.on[k].platform == p && !yield(bound{row, &row.on[k]}) {
+						return
+					}
 				}
-				x.rows[row.name] = b
-				x.names = append(x.names, row.name)
 			}
 		}
 	}
-	for p := range ix {
-		slices.Sort(ix[p].names)
+}
+
+// scanned counts the rows that were looked for in the tables. Many questions ask for one or two:
+// for these an index takes longer to make than it saves.
+var scanned atomic.Int32
+
+const mostScanned = 16
+
+// row returns the row of a metric.
+func (p Platform) row(name string) (b bound, ok bool) {
+	if scanned.Add(1) > mostScanned {
+		scanned.Store(mostScanned)
+		b, ok = indexes[p]().rows[name]
+		return b, ok
 	}
-	return ix
-})
+	for b := range rowsOf(p) {
+		if b.row.name == name {
+			return b, true
+		}
+	}
+	return bound{}, false
+}
 
 // For returns all metrics of p, sorted by name. The rows are copies.
 func For(p Platform) []*metric.Desc { return Prefix(p, "") }
@@ -68,7 +100,7 @@ func Prefix(p Platform, prefix string) []*metric.Desc {
 // Select returns the metrics of p that want accepts, sorted by name. want must not change them.
 // The rows are copies.
 func Select(p Platform, want func(*metric.Desc) bool) []*metric.Desc {
-	x := &indexes()[p]
+	x := indexes[p]()
 	var ds []*metric.Desc
 	for _, name := range x.names {
 		if d := x.rows[name].describe(); want(&d) {
@@ -80,7 +112,7 @@ func Select(p Platform, want func(*metric.Desc) bool) []*metric.Desc {
 
 // Find returns a copy of the row of one metric, or nil.
 func Find(p Platform, name string) *metric.Desc {
-	b, ok := indexes()[p].rows[name]
+	b, ok := p.row(name)
 	if !ok {
 		return nil
 	}

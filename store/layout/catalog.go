@@ -14,23 +14,33 @@ import (
 type Catalog struct {
 	Descs  []*metric.Desc // by number
 	byDesc map[*metric.Desc]uint32
-	byText map[string]uint32 // the encoded description
+	byText map[string]uint32 // the encoded description; nil until one is looked for
 	Stored int               // how many of Descs are in the archive
 }
 
 // NewCatalog makes a catalogue of the descriptions in an archive; nil stands for a lost
 // description.
 func NewCatalog(stored []*metric.Desc) *Catalog {
-	c := &Catalog{byDesc: make(map[*metric.Desc]uint32), byText: make(map[string]uint32)}
+	c := &Catalog{byDesc: make(map[*metric.Desc]uint32, len(stored)), Descs: stored, Stored: len(stored)}
 	for i, d := range stored {
-		if d == nil {
-			continue // lost; its number stays taken
+		if d != nil { // a lost one keeps its number
+			c.byDesc[d] = uint32(i)
 		}
-		c.byText[string(appendDesc(nil, d))] = uint32(i)
-		c.byDesc[d] = uint32(i)
 	}
-	c.Descs, c.Stored = stored, len(stored)
 	return c
+}
+
+// texts returns byText. A reader of an archive whose metrics are all known needs none of them.
+func (c *Catalog) texts() map[string]uint32 {
+	if c.byText == nil {
+		c.byText = make(map[string]uint32, len(c.Descs))
+		for i, d := range c.Descs {
+			if d != nil {
+				c.byText[string(appendDesc(nil, d))] = uint32(i)
+			}
+		}
+	}
+	return c.byText
 }
 
 // Number returns the number of d, a new one if needed.
@@ -39,7 +49,7 @@ func (c *Catalog) Number(d *metric.Desc) uint32 {
 		return n
 	}
 	text := string(appendDesc(nil, d))
-	n, ok := c.byText[text]
+	n, ok := c.texts()[text]
 	if !ok {
 		n = uint32(len(c.Descs))
 		c.byText[text] = n
