@@ -45,6 +45,15 @@ func (s *state) desc(d *metric.Desc) *metric.Desc {
 		d = &metric.Desc{}
 	}
 	out := metric.Desc{Name: c.text(&s.texts, s.metrics, d.Name)}
+	if s.rows[0] != nil {
+		if c.bit(&s.descSame, b2i(!c.dec && s.lastDesc == coded(d))) != 0 {
+			if c.dec {
+				*d = s.lastDesc
+				d.Name = out.Name
+			}
+			return d
+		}
+	}
 	out.Type = metric.Type(c.unsigned(&s.descBits, uint64(d.Type)))
 	out.Sem = metric.Semantics(c.unsigned(&s.descBits, uint64(d.Sem)))
 	out.Class = metric.Class(c.unsigned(&s.descBits, uint64(d.Class)))
@@ -59,11 +68,16 @@ func (s *state) desc(d *metric.Desc) *metric.Desc {
 	}
 	out.Units = *u
 	out.Units.Other = c.text(&s.texts, s.units, u.Other)
-	if !c.dec {
-		return d
+	s.lastDesc = coded(&out)
+	if c.dec {
+		*d = out
 	}
-	*d = out
 	return d
+}
+
+// coded returns what desc codes of d, except the name.
+func coded(d *metric.Desc) metric.Desc {
+	return metric.Desc{Type: d.Type, Sem: d.Sem, Class: d.Class, Width: d.Width, Clamped: d.Clamped, Units: d.Units}
 }
 
 // find returns this generation's instance for in, or nil.

@@ -13,7 +13,7 @@ func TestCountsWithoutMeasure(t *testing.T) {
 	for _, n := range []uint64{1 << 20, 1 << 31, 1 << 62, 1 << 63, math.MaxUint64} {
 		for name, write := range map[string]func(s *state){
 			"blocks": func(s *state) {
-				k := &s.classes[metric.Fast]
+				k := s.classOf(metric.Fast)
 				s.stamp(&k.at, metric.Stamp{Cont: 1})
 				s.coder.bit(&k.same, 0)
 				s.coder.unsigned(&k.count, n)
@@ -33,7 +33,7 @@ func TestCountsWithoutMeasure(t *testing.T) {
 				s.coder.unsigned(&g.inserted, n)
 			},
 			"letters": func(s *state) {
-				k := &s.classes[metric.Fast]
+				k := s.classOf(metric.Fast)
 				s.stamp(&k.at, metric.Stamp{Cont: 1})
 				s.coder.bit(&k.same, 0)
 				s.coder.unsigned(&k.count, 1)
@@ -69,7 +69,7 @@ func TestCountsWithoutMeasure(t *testing.T) {
 
 // begin encodes a tick up to the number of columns of its first group.
 func begin(s *state) {
-	k := &s.classes[metric.Fast]
+	k := s.classOf(metric.Fast)
 	s.stamp(&k.at, metric.Stamp{Cont: 1})
 	s.coder.bit(&k.same, 0)
 	s.coder.unsigned(&k.count, 1)

@@ -39,7 +39,7 @@ func (l *Later) decode(t *metric.Tick) error {
 		g.block.At = l.stamps[i]
 		t.Blocks = append(t.Blocks, &g.block)
 	}
-	rows := l.kept.rows[l.Half()]
+	rows := l.kept.rows[l.Half()].used()
 	rows.coder.resume(&l.coder)
 	err := rows.tickRows(l.groups, t, nil, false)
 	if err == nil && rows.coder.bad() {

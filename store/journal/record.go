@@ -80,7 +80,7 @@ func (s *state) full() bool {
 		}
 	}
 	for _, r := range s.rows {
-		if r != nil && r.full() {
+		if r != nil && !r.idle && r.full() {
 			return true
 		}
 	}

@@ -168,7 +168,7 @@ type group struct {
 	next  int // place in indom of the instance that probably appears next
 
 	sameAt prob
-	at     stamps
+	at     *stamps // nil while all blocks have their ticks' stamps
 
 	// What follows is made before the group's first rows are coded.
 	sameRows [4]prob
@@ -279,9 +279,10 @@ type groups struct {
 type state struct {
 	coder   coder
 	texts   texts
-	classes [metric.NumClasses]class
+	classes [metric.NumClasses]*class // nil before the first tick
 	groups  [numHalves]groups
 	rows    [numHalves]*state // nil: the state itself
+	idle    bool // the state must be reset before it is used
 	indoms  map[string]*indom
 	reasons []metric.Reason
 	reason  map[metric.Reason]uint16
@@ -300,6 +301,8 @@ type state struct {
 	strings  *field // values
 	columns  number
 	descBits number
+	descSame prob
+	lastDesc metric.Desc // what defining its metric coded, except the name
 	reasonNr number
 	strNew   prob
 	strNr    number
@@ -336,7 +339,7 @@ func newState() *state {
 	return s
 }
 
-// newRows returns a state for rows, which must be reset.
+// newRows returns a state for rows, which must be reset before it is used.
 func newRows() *state {
 	return &state{seen: make(map[uint64]struct{}), why: newField('w'), strings: newField('s')}
 }
@@ -354,9 +357,32 @@ func newHalves() *state {
 // rowsOf returns the state of the rows of a class.
 func (s *state) rowsOf(cl metric.Class) *state {
 	if r := s.rows[HalfOf(cl)]; r != nil {
-		return r
+		return r.used()
 	}
 	return s
+}
+
+// used returns s, which is about to be used. To reset a half that a reader leaves out would take a
+// part of what it saves.
+func (s *state) used() *state {
+	if s.idle {
+		s.idle = false
+		s.reset()
+	}
+	return s
+}
+
+// classOf returns the models of the ticks of a class.
+func (s *state) classOf(cl metric.Class) *class {
+	k := s.classes[cl]
+	if k == nil {
+		k = &class{same: freshProb}
+		k.at.reset()
+		k.count.reset()
+		k.ref.reset()
+		s.classes[cl] = k
+	}
+	return k
 }
 
 // groupsOf returns the groups that may be in ticks of a class.
@@ -371,14 +397,7 @@ func (s *state) groupsOf(cl metric.Class) *groups {
 func (s *state) reset() {
 	s.texts.spell.reset()
 	s.texts.key = s.texts.key[:0]
-	for i := range s.classes {
-		c := &s.classes[i]
-		c.at.reset()
-		c.blocks = c.blocks[:0]
-		c.same = freshProb
-		c.count.reset()
-		c.ref.reset()
-	}
+	s.classes = [metric.NumClasses]*class{}
 	for i := range s.groups {
 		s.groups[i] = groups{of: make(map[*metric.Group]*group)}
 	}
@@ -389,6 +408,7 @@ func (s *state) reset() {
 		}
 		s.columns.reset()
 		s.descBits.reset()
+		s.descSame, s.lastDesc = freshProb, metric.Desc{}
 		s.events.reset()
 	}
 	if s.rows[0] == nil {
@@ -396,7 +416,7 @@ func (s *state) reset() {
 	}
 	for _, r := range s.rows {
 		if r != nil {
-			r.reset()
+			r.idle = true
 		}
 	}
 }
@@ -434,7 +454,6 @@ func (gs *groups) add(g *metric.Group) (*group, error) {
 		return nil, fmt.Errorf("too many groups or metrics")
 	}
 	st := &group{g: g, index: len(gs.list), fresh: true, sameAt: freshProb}
-	st.at.reset()
 	gs.list = append(gs.list, st)
 	gs.of[g] = st
 	return st, nil
@@ -466,13 +485,13 @@ func (st *group) begin(s *state) {
 func (s *state) indomOf(name string) *indom {
 	d := s.indoms[name]
 	if d == nil {
-		d = &indom{
-			name: name, byID: make(map[uint64]*instance),
-			key: newField('k'), text: newField('n'), labelName: newField('l'), label: make(map[string]*field),
-		}
-		d.labels.reset()
+		d = &indom{name: name}
 		if name == metric.NoIndom {
 			d.insts = []*instance{{none: true}}
+		} else {
+			d.byID, d.label = make(map[uint64]*instance), make(map[string]*field)
+			d.key, d.text, d.labelName = newField('k'), newField('n'), newField('l')
+			d.labels.reset()
 		}
 		s.indoms[name] = d
 	}

@@ -55,7 +55,7 @@ func (s *state) tick(cl metric.Class, t *metric.Tick, still *Still) (*coder, err
 // codes when the blocks were.
 func (s *state) tickHead(cl metric.Class, t *metric.Tick, stamped bool) error {
 	c := &s.coder
-	k := &s.classes[cl]
+	k := s.classOf(cl)
 	t.Class = cl
 	t.At = s.stamp(&k.at, t.At)
 	if err := s.blockList(k, s.groupsOf(cl), t); err != nil {
@@ -168,7 +168,11 @@ func (s *state) blockStamp(g *group, tick metric.Stamp, b *metric.Block) {
 	if s.coder.bit(&g.sameAt, b2i(b.At == tick)) != 0 {
 		b.At = tick
 	} else {
-		b.At = s.beside(&g.at, tick, b.At)
+		if g.at == nil {
+			g.at = new(stamps)
+			g.at.reset()
+		}
+		b.At = s.beside(g.at, tick, b.At)
 	}
 }
 
