@@ -124,10 +124,23 @@ func (s *session) moment(text string, w query.Window) (int64, error) {
 // stances prints, before an answer that shows the last values, what state each host was in that
 // was not being recorded at an instant. It reports whether there was such a host.
 func (a *app) stances(w query.Window, at int64) bool {
+	hosts := a.hostsOf(w)
+	return a.tellStances(hosts, stancesAt(a.Archive, hosts, at))
+}
+
+// stancesAt returns the stance of each host at an instant.
+func stancesAt(archive query.Archive, hosts []metric.Host, at int64) (list []query.Stance) {
+	for _, h := range hosts {
+		list = append(list, query.StanceAt(archive, h.ID, at))
+	}
+	return list
+}
+
+// tellStances prints the stances of the hosts that were not being recorded, as stances does.
+func (a *app) tellStances(hosts []metric.Host, list []query.Stance) bool {
 	said := false
-	for _, h := range a.hostsOf(w) {
-		stance := query.StanceAt(a.Archive, h.ID, at)
-		text := moment.Sentence(&stance, a.Zone())
+	for i, h := range hosts {
+		text := moment.Sentence(&list[i], a.Zone())
 		if text == "" {
 			continue
 		}
@@ -146,7 +159,19 @@ func (q *psAnswer) table() error {
 	if err != nil {
 		return err
 	}
-	all := query.Processes(q.a.Archive, q.w, at, nil)
+	var all []*query.Process
+	var stances []query.Stance
+	hosts := q.a.hostsOf(q.w)
+	err = query.Beside(q.a.Archive, func(archive query.Archive) error {
+		all = query.Processes(archive, q.w, at, nil)
+		return nil
+	}, func(archive query.Archive) error {
+		stances = stancesAt(archive, hosts, at)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	if len(all) == 0 {
 		return nothing("no processes were recorded at %s", q.a.Show(at))
 	}
@@ -173,7 +198,7 @@ func (q *psAnswer) table() error {
 	if q.f.n > 0 && total > q.f.n {
 		list = list[:q.f.n]
 	}
-	if !q.a.stances(q.w, at) && at-list[0].At > int64(3*metric.Process.Interval()) {
+	if !q.a.tellStances(hosts, stances) && at-list[0].At > int64(3*metric.Process.Interval()) {
 		q.a.remark(fmt.Sprintf("the last reading of processes before that was at %s", q.a.Show(list[0].At)))
 	}
 	err = q.a.present(func() error { return q.text(list, depth) }, func() error {

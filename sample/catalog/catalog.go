@@ -71,7 +71,7 @@ func rowsOf(p Platform) iter.Seq[bound] {
 // for these an index takes longer to make than it saves.
 var scanned atomic.Int32
 
-const mostScanned = 16
+const mostScanned = 4
 
 // row returns the row of a metric.
 func (p Platform) row(name string) (b bound, ok bool) {

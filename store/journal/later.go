@@ -58,6 +58,17 @@ type kept struct {
 	stamps  []metric.Stamp // scratch
 }
 
+// keptOf returns what s keeps. The halves get instances of their own, because they may be decoded at
+// the same time.
+func keptOf(s *state) *kept {
+	for _, r := range s.rows {
+		if r != nil {
+			r.intern = nil
+		}
+	}
+	return &kept{rows: s.rows}
+}
+
 // keptTogether is how many bytes of bodies are allocated at a time.
 const keptTogether = 16 << 10
 

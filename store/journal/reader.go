@@ -77,7 +77,7 @@ func (r *Reader) Next() (*Record, error) {
 	if r.dec == nil {
 		r.dec = newDecoder(r.head.together, r.make)
 		if r.later {
-			r.dec.later = &kept{rows: r.dec.s.rows}
+			r.dec.later = keptOf(r.dec.s)
 		}
 	}
 	if err := r.dec.Decode(body, &r.rec); err != nil {

@@ -30,34 +30,42 @@ type Moment struct {
 // MomentAt composes a moment of one host, its gauges with so many points. Outside of the host's
 // recording it only has a stance; it is nil where nothing of the host was recorded at all.
 func MomentAt(a Archive, host metric.Host, at int64, around time.Duration, points int) (*Moment, error) {
-	m := &Moment{Host: host, Stance: StanceAt(a, host.ID, at), Around: around}
+	m := &Moment{Host: host, Around: around}
+	of := Window{Hosts: []string{host.ID}}
+	outside := false
 	shown := at // The time of the values: in a break, the last sample before it.
-	switch {
-	case m.State == Unbegun || m.State == Over && at-m.Before > int64(around):
-		_, _, list := Covered(a, Window{Hosts: []string{host.ID}})
-		if len(list) == 0 {
-			return nil, nil
+	system := func(a Archive) (err error) {
+		m.Stance = StanceAt(a, host.ID, at)
+		if outside = m.State == Unbegun || m.State == Over && at-m.Before > int64(around); outside {
+			return nil
 		}
-		return m, nil
-	case m.State != Running:
-		shown = m.Before
-	}
-	w := Window{Hosts: []string{host.ID}, From: at - int64(around), To: at + int64(around)}
-	for e := range SortedEvents(a, w) {
-		m.Events = append(m.Events, e)
-	}
-	gauges := func(a Archive) (err error) {
+		if m.State != Running {
+			shown = m.Before
+		}
+		for e := range SortedEvents(a, Window{Hosts: of.Hosts, From: at - int64(around), To: at + int64(around)}) {
+			m.Events = append(m.Events, e)
+		}
 		if m.Before >= shown-int64(around) { // Held values from before that are no samples.
-			m.Gauges, err = Gauges(a, Window{Hosts: w.Hosts, From: shown - int64(around), To: shown}, points)
+			m.Gauges, err = Gauges(a, Window{Hosts: of.Hosts, From: shown - int64(around), To: shown}, points)
 		}
 		return err
 	}
+	// Mostly the machine was being recorded: the processes need not wait for what system finds.
 	processes := func(a Archive) error {
-		m.Processes = Processes(a, Window{Hosts: w.Hosts}, shown, nil)
+		m.Processes = Processes(a, of, at, nil)
 		return nil
 	}
-	if err := Beside(a, gauges, processes); err != nil {
+	if err := Beside(a, system, processes); err != nil {
 		return nil, err
+	}
+	switch {
+	case outside:
+		m.Processes = nil
+		if _, _, list := Covered(a, of); len(list) == 0 {
+			return nil, nil
+		}
+	case shown != at:
+		m.Processes = Processes(a, of, shown, nil)
 	}
 	return m, nil
 }
