@@ -67,13 +67,9 @@ func (r *Reader) copies(fn func(*Copy)) (last uint64, sound bool) {
 func (f *Follower) Copies(all []*Generation) []*Copy {
 	found := make([]*Copy, len(all))
 	ends := make([]uint64, len(all))
-	for _, g := range all {
-		if g.reader == nil && !g.over && f.open(g) != nil {
-			g.reader = nil
-		}
-	}
+	var room []byte // for reading one after the other
 	for k, g := range all {
-		if g.reader == nil || g.over {
+		if g.over || g.reader == nil && f.open(g, room) != nil {
 			continue
 		}
 		last, sound := g.reader.copies(func(c *Copy) {
@@ -86,6 +82,9 @@ func (f *Follower) Copies(all []*Generation) []*Copy {
 		})
 		if sound {
 			ends[k] = last
+		}
+		if g.reader.dec == nil {
+			room, g.reader.buf = g.reader.buf, nil
 		}
 	}
 	return found

@@ -208,9 +208,9 @@ func (f *Follower) judge(g *Generation, err error) (end End) {
 	return end
 }
 
-// open reads the beginning of a generation.
-func (f *Follower) open(g *Generation) error {
-	r, err := NewReader(g.File, g.Intern)
+// open reads the beginning of a generation. room is a buffer to use, which may be nil.
+func (f *Follower) open(g *Generation, room []byte) error {
+	r, err := newReader(g.File, g.Intern, room)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (f *Follower) records(g *Generation, take func(*Record)) error {
 // there is none, or if g has no beginning yet.
 func (f *Follower) next(g *Generation) (*Record, error) {
 	if g.reader == nil {
-		if err := f.open(g); err != nil {
+		if err := f.open(g, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -32,7 +32,12 @@ type Reader struct {
 // NewReader opens a journal. A file that holds no complete header yet gives io.EOF, and one that
 // is no journal gives ErrNotJournal. intern makes instances, see NewDecoder.
 func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance) (*Reader, error) {
-	r := &Reader{src: src, make: intern}
+	return newReader(src, intern, nil)
+}
+
+// newReader is NewReader with a buffer.
+func newReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance, room []byte) (*Reader, error) {
+	r := &Reader{src: src, make: intern, buf: room[:0]}
 	start := make([]byte, len(magic))
 	n, err := src.ReadAt(start, 0)
 	switch {

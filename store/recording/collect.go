@@ -52,7 +52,7 @@ const (
 	// decodes them one by one, at 0.3 ms for each KB. A third of them are the names of
 	// everything once more, so a machine on which much begins and ends gets no part shorter than
 	// partLeast because of partBytes.
-	partBytes = 40 << 10
+	partBytes = 38 << 10
 	partLeast = int64(time.Minute)
 )
 
