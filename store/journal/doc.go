@@ -6,5 +6,6 @@
 // held before: one adaptive model of the whole recording, in which a cell that
 // never moves costs nothing and one that moves costs about the surprise in its
 // movement. A file can therefore be read only from its beginning, and a
-// recorder begins a new one (a generation) every few seals.
+// recorder begins a new one (a generation) every few seals. A reader that needs only the
+// system's rows, or only those of processes, leaves the others undecoded (Later).
 package journal
