@@ -282,7 +282,7 @@ type state struct {
 	classes [metric.NumClasses]*class // nil before the first tick
 	groups  [numHalves]groups
 	rows    [numHalves]*state // nil: the state itself
-	idle    bool // the state must be reset before it is used
+	idle    bool              // the state must be reset before it is used
 	indoms  map[string]*indom
 	reasons []metric.Reason
 	reason  map[metric.Reason]uint16
