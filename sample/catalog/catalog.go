@@ -31,7 +31,7 @@ type bound struct {
 	on  *binding
 }
 
-func (b bound) describe() metric.Desc { return b.row.describe(*b.on) }
+func (b bound) describe(d *metric.Desc) { b.row.describe(d, b.on) }
 
 // indexes are made when they are needed, each for itself.
 var indexes = [numPlatforms]func() *index{Darwin: indexOf(Darwin), Linux: indexOf(Linux)}
@@ -100,11 +100,23 @@ func Prefix(p Platform, prefix string) []*metric.Desc {
 // Select returns the metrics of p that want accepts, sorted by name. want must not change them.
 // The rows are copies.
 func Select(p Platform, want func(*metric.Desc) bool) []*metric.Desc {
+	return SelectFrom(p, "", want)
+}
+
+// SelectFrom is Select for the metrics whose source begins with a prefix. It describes no others:
+// a recorder asks this for each source again and again, and few rows belong to one.
+func SelectFrom(p Platform, source string, want func(*metric.Desc) bool) []*metric.Desc {
 	x := indexes[p]()
 	var ds []*metric.Desc
+	var d metric.Desc
 	for _, name := range x.names {
-		if d := x.rows[name].describe(); want(&d) {
-			ds = append(ds, &d)
+		b := x.rows[name]
+		if !strings.HasPrefix(b.on.source, source) {
+			continue
+		}
+		if b.describe(&d); want(&d) {
+			wanted := d
+			ds = append(ds, &wanted)
 		}
 	}
 	return ds
@@ -116,8 +128,9 @@ func Find(p Platform, name string) *metric.Desc {
 	if !ok {
 		return nil
 	}
-	d := b.describe()
-	return &d
+	d := new(metric.Desc)
+	b.describe(d)
+	return d
 }
 
 // Group makes a group of the named metrics, which must have the same instance domain. The rows

@@ -28,16 +28,16 @@ type binding struct {
 // change is a difference between a platform and the row.
 type change func(*metric.Desc)
 
-func (r *row) describe(b binding) metric.Desc {
-	d := metric.Desc{
+// describe writes the description of r under b into d.
+func (r *row) describe(d *metric.Desc, b *binding) {
+	*d = metric.Desc{
 		Name: r.name, PMID: r.pmid, Type: r.typ, Sem: r.sem, Units: r.units,
 		Indom: r.indom, Class: r.class, Help: r.help, Source: b.source,
 	}
 	for _, c := range b.changes {
-		c(&d)
+		c(d)
 	}
-	d.Falls = fallsOf(&d)
-	return d
+	d.Falls = fallsOf(d)
 }
 
 // mac binds a metric to its source on Darwin.

@@ -12,8 +12,8 @@ import (
 // with prefix, and the rest of each source. Sources of the form "file key" are read according to
 // that text alone, so that adding such a metric takes only a row in the catalog.
 func rowsOf(indom, prefix string) (ds []*metric.Desc, rest []string) {
-	ds = catalog.Select(catalog.Linux, func(d *metric.Desc) bool {
-		return strings.HasPrefix(d.Source, prefix) && d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
+	ds = catalog.SelectFrom(catalog.Linux, prefix, func(d *metric.Desc) bool {
+		return d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
 			d.Class != metric.Process && d.Class != metric.Costly
 	})
 	for _, d := range ds {

@@ -23,8 +23,8 @@ type Row struct {
 // Select returns the recorded metrics of an instance domain whose source text begins with
 // prefix, sorted by name and without those about all processes together.
 func Select(indom, prefix string) []Row {
-	ds := catalog.Select(catalog.Darwin, func(d *metric.Desc) bool {
-		return strings.HasPrefix(d.Source, prefix) && d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
+	ds := catalog.SelectFrom(catalog.Darwin, prefix, func(d *metric.Desc) bool {
+		return d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
 			(indom != metric.NoIndom || d.Class != metric.Process && d.Class != metric.Costly)
 	})
 	rows := make([]Row, len(ds))
