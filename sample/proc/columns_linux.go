@@ -12,7 +12,6 @@ type reading struct {
 	// What is read at most once per row.
 	schedRead, statusRead bool
 	schedWhy, statusWhy   metric.Reason
-	smaps                 procfs.Smaps
 	tcp, udp              uint64
 	socketWhy             metric.Reason
 	mayOpen               uint64 // files at a time
@@ -172,15 +171,15 @@ var schedColumns = []column[reading]{
 }
 
 var smapsColumns = []column[reading]{
-	{name: "proc.memory.footprint", number: func(r *reading) uint64 { return r.smaps.PSS }},
-	{name: "proc.smaps.rss", number: func(r *reading) uint64 { return r.smaps.RSS }},
-	{name: "proc.smaps.pss", number: func(r *reading) uint64 { return r.smaps.PSS }},
-	{name: "proc.smaps.shared_clean", number: func(r *reading) uint64 { return r.smaps.SharedClean }},
-	{name: "proc.smaps.shared_dirty", number: func(r *reading) uint64 { return r.smaps.SharedDirty }},
-	{name: "proc.smaps.private_clean", number: func(r *reading) uint64 { return r.smaps.PrivateClean }},
-	{name: "proc.smaps.private_dirty", number: func(r *reading) uint64 { return r.smaps.PrivateDirty }},
-	{name: "proc.smaps.swap", number: func(r *reading) uint64 { return r.smaps.Swap }},
-	{name: "proc.smaps.swappss", number: func(r *reading) uint64 { return r.smaps.SwapPSS }},
+	{name: "proc.memory.footprint", number: func(r *reading) uint64 { return r.p.platform.footprint.PSS }},
+	{name: "proc.smaps.rss", number: func(r *reading) uint64 { return r.p.platform.footprint.RSS }},
+	{name: "proc.smaps.pss", number: func(r *reading) uint64 { return r.p.platform.footprint.PSS }},
+	{name: "proc.smaps.shared_clean", number: func(r *reading) uint64 { return r.p.platform.footprint.SharedClean }},
+	{name: "proc.smaps.shared_dirty", number: func(r *reading) uint64 { return r.p.platform.footprint.SharedDirty }},
+	{name: "proc.smaps.private_clean", number: func(r *reading) uint64 { return r.p.platform.footprint.PrivateClean }},
+	{name: "proc.smaps.private_dirty", number: func(r *reading) uint64 { return r.p.platform.footprint.PrivateDirty }},
+	{name: "proc.smaps.swap", number: func(r *reading) uint64 { return r.p.platform.footprint.Swap }},
+	{name: "proc.smaps.swappss", number: func(r *reading) uint64 { return r.p.platform.footprint.SwapPSS }},
 }
 
 var descriptorColumns = []column[reading]{

@@ -43,7 +43,8 @@ type linuxProcess struct {
 	statusAt, ioAt activity
 	rest           [numKinds]uint8
 	opened         descriptors
-	startWall      int64 // nanoseconds since 1970
+	footprint      *footprint // nil if it has not been read
+	startWall      int64      // nanoseconds since 1970
 	exe            string
 	exeWhy         metric.Reason
 	args           string
@@ -51,9 +52,9 @@ type linuxProcess struct {
 	ttyName        string
 	parent         uint64 // start of the parent, 0 if unknown
 	parentPID      int32  // the ppid that parent was found for
-	cwd            string
-	wchan          string
-	traceable      bool // the kernel lets us look into it
+	cwd, wchan     string
+	cwdAt, wchanAt moment // when they were read
+	traceable      bool   // the kernel lets us look into it
 	last           *exitTotals
 	// switches are the context switches last reported, ended those of threads that ended before
 	// notices were lost, and switchesAt the CPU time when switches was read.

@@ -129,7 +129,52 @@ func (r *reading) loadSched() metric.Reason {
 	return why
 }
 
+// idleSince reports whether the process has done nothing, and has not lost memory, since then.
+func (r *reading) idleSince(then moment) bool {
+	s, ran := &r.k.stillness, r.p.platform.ran
+	return ran != 0 && then.ran == ran && then.reclaimed == s.reclaimed && s.now-then.at < int64(longestAlone)
+}
+
+// moment returns what idleSince needs to know of the present sweep.
+func (r *reading) moment() moment {
+	return moment{r.p.platform.ran, r.k.stillness.reclaimed, r.k.stillness.now}
+}
+
+// A moment is when something of a process was read.
+type moment struct {
+	ran       int64 // the process's CPU time
+	reclaimed uint64
+	at        int64
+}
+
+// footprint is the memory of a process as in smaps_rollup.
+type footprint struct {
+	procfs.Smaps
+	at moment
+}
+
+// loadSmaps reads smaps_rollup. For that the kernel goes through all pages of the process, which
+// takes three times as long as its other files together: it is not read again if the process has
+// not run since.
 func (r *reading) loadSmaps() metric.Reason {
+	q := &r.p.platform
+	if q.footprint != nil && r.idleSince(q.footprint.at) {
+		return metric.Present
+	}
+	at, now := r.moment(), footprint{}
+	if why := r.readSmaps(&now.Smaps); why != metric.Present {
+		q.footprint = nil
+		return why
+	}
+	if q.footprint == nil {
+		q.footprint = new(footprint)
+	}
+	now.at = at
+	*q.footprint = now
+	return metric.Present
+}
+
+func (r *reading) readSmaps(to *procfs.Smaps) metric.Reason {
 	if r.stat().Flags&kernelThread != 0 {
 		return noAddressSpace
 	}
@@ -141,7 +186,7 @@ func (r *reading) loadSmaps() metric.Reason {
 		return noAddressSpace
 	case err != nil:
 		return reasonFor(err)
-	case !r.smaps.Parse(b):
+	case !to.Parse(b):
 		return noAddressSpace
 	}
 	return metric.Present
@@ -151,6 +196,12 @@ func (r *reading) loadWchan() metric.Reason {
 	if why := r.nobody(); why != metric.Present {
 		return why
 	}
+	q := &r.p.platform
+	if r.idleSince(q.wchanAt) {
+		return metric.Present
+	}
+	q.wchanAt = moment{}
+	at := r.moment()
 	b, err := r.k.dir.readAt(r.threadPath("wchan"))
 	if err != nil {
 		return reasonFor(err)
@@ -158,7 +209,7 @@ func (r *reading) loadWchan() metric.Reason {
 	if string(b) == "0" {
 		b = nil // it is not waiting
 	}
-	q := &r.p.platform
+	q.wchanAt = at
 	if q.wchan != string(b) {
 		q.wchan = string(b)
 	}
@@ -169,14 +220,20 @@ func (r *reading) loadCwd() metric.Reason {
 	if r.stat().Flags&kernelThread != 0 {
 		return noAddressSpace
 	}
+	q := &r.p.platform
+	if r.idleSince(q.cwdAt) {
+		return metric.Present
+	}
+	q.cwdAt = moment{}
+	at := r.moment()
 	b, err := r.k.dir.link(pidPath(r.p.pid, "cwd"))
-	if err != nil && r.p.platform.headless() {
+	if err != nil && q.headless() {
 		return firstEnded
 	}
 	if err != nil {
 		return reasonFor(err)
 	}
-	q := &r.p.platform
+	q.cwdAt = at
 	if q.cwd != string(b) {
 		q.cwd = string(b)
 	}
@@ -188,20 +245,51 @@ type descriptors struct {
 	count   uint64
 	numbers uint64   // a hash of them
 	sockets []uint64 // inodes
+	linked  bool     // sockets were looked for
 	known   bool     // sockets belong to the current numbers
 	at      activity // when they were looked at
+	read    moment   // when the numbers were read
 }
 
-// loadDescriptors counts the open files of a process. The link of a descriptor shows whether it
-// is a socket, and the tables of the process's network whether it is TCP or UDP. Links are
-// expensive to read, and some processes have thousands: they are not read again if the process
-// has not run since and has the same descriptor numbers.
+// loadDescriptors counts the open files of a process, of which some are TCP or UDP sockets.
 func (r *reading) loadDescriptors() metric.Reason {
 	r.tcp, r.udp, r.socketWhy = 0, 0, metric.Present
 	k, d := r.k, &r.p.platform.opened
 	if r.p.platform.headless() {
 		return firstEnded
 	}
+	if !r.idleSince(d.read) || k.wantSockets && !d.linked {
+		if why := r.readDescriptors(); why != metric.Present {
+			return why
+		}
+	}
+	r.loadLimit()
+	if !k.wantSockets || len(d.sockets) == 0 {
+		return metric.Present
+	}
+	net, why := k.network(r.p.pid)
+	if r.socketWhy = why; why != metric.Present {
+		return metric.Present
+	}
+	for _, inode := range d.sockets {
+		switch net[inode] {
+		case tcpSocket:
+			r.tcp++
+		case udpSocket:
+			r.udp++
+		}
+	}
+	return metric.Present
+}
+
+// readDescriptors lists the open files of a process. The link of a descriptor shows whether it
+// is a socket, and the tables of the process's network whether it is TCP or UDP. Links are
+// expensive to read, and some processes have thousands: they are not read again if the process
+// has not run since and has the same descriptor numbers.
+func (r *reading) readDescriptors() metric.Reason {
+	k, d := r.k, &r.p.platform.opened
+	d.read = moment{}
+	at := r.moment()
 	now, still := r.activity() // before the numbers: what happens in between shows in the next sweep
 	fd, err := unix.Openat(k.dir.fd, pidPath(r.p.pid, "fd"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -217,8 +305,7 @@ func (r *reading) loadDescriptors() metric.Reason {
 	if err != nil {
 		return reasonFor(err)
 	}
-	d.count = uint64(len(k.fds))
-	r.loadLimit()
+	d.count, d.read, d.linked = uint64(len(k.fds)), at, k.wantSockets
 	if !k.wantSockets {
 		return metric.Present
 	}
@@ -226,21 +313,6 @@ func (r *reading) loadDescriptors() metric.Reason {
 		d.look(fd, k.fds, k.link[:])
 	}
 	d.known, d.at, d.numbers = still, now, numbers
-	if len(d.sockets) == 0 {
-		return metric.Present
-	}
-	net, why := k.network(r.p.pid)
-	if r.socketWhy = why; why != metric.Present {
-		return metric.Present
-	}
-	for _, inode := range d.sockets {
-		switch net[inode] {
-		case tcpSocket:
-			r.tcp++
-		case udpSocket:
-			r.udp++
-		}
-	}
 	return metric.Present
 }
 

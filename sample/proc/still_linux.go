@@ -26,7 +26,9 @@ import (
 //   - that it was woken up and waits for a processor, at once where so many do that
 //     this can last (crowdedAt);
 //   - a new priority, process group or owner of the terminal, and memory that goes
-//     by rarer ways (a file cut short, pages merged), within longestStill.
+//     by rarer ways (a file cut short, pages merged), within longestStill;
+//   - how many others share its memory, a descriptor that a process with the same table of
+//     descriptors has opened or closed, and a new name of its directory, within longestAlone.
 
 // crowdedAt is how many running or runnable threads per processor make a sweep read all
 // processes: one that waits for a processor has not run, but is no longer asleep.
@@ -34,6 +36,10 @@ const crowdedAt = 4
 
 // longestStill is the longest time for which a process that does nothing is not read.
 const longestStill = 30 * time.Second
+
+// longestAlone is that for what is expensive to read: the footprint, of which others change only
+// the shared part, the descriptors and the directory.
+const longestAlone = 5 * time.Minute
 
 // stillness is what a sweep reads once, for all processes.
 type stillness struct {

@@ -274,3 +274,65 @@ func TestListingIsFollowed(t *testing.T) {
 		t.Error("the directory was not listed")
 	}
 }
+
+// TestExpensiveFilesOfTheStill marks what was read last of a sleeping process, and sees when it
+// is read again: once it has run, once memory was reclaimed, and after longestAlone.
+func TestExpensiveFilesOfTheStill(t *testing.T) {
+	r := openReader(t, Options{}, everything)
+	k := kernelOf(r)
+	if !k.stillness.clocks {
+		t.Skip("the clocks of processes cannot be used here")
+	}
+	r.now = r.clock()
+	sh := exec.Command("/bin/sh")
+	in, _ := sh.StdinPipe()
+	out, _ := sh.StdoutPipe()
+	if err := sh.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); sh.Wait() })
+	do := func(what string) {
+		t.Helper()
+		if _, err := fmt.Fprintf(in, "%s; echo\n", what); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 16)); err != nil {
+			t.Fatal(err)
+		}
+		awaitSleep(t, sh.Process.Pid)
+	}
+	do(":")
+	r.read("proc")
+	key := keyOf(t, sh.Process.Pid)
+	q := &k.table.lookup(int32(sh.Process.Pid)).platform
+	if q.footprint == nil {
+		t.Skip("this kernel has no smaps_rollup")
+	}
+	mark := func() { q.footprint.PSS, q.opened.count, q.cwd, q.wchan = 1<<30, 1<<30, "marked", "marked" }
+	expect := func(what string, marked bool) {
+		t.Helper()
+		reclaimed := k.stillness.reclaimed
+		if r.read("proc"); k.stillness.reclaimed != reclaimed {
+			marked = false
+		}
+		for _, name := range []string{"proc.smaps.pss", "proc.fd.count", "proc.psinfo.cwd", "proc.psinfo.wchan_s"} {
+			text := r.value("proc", key, name).String()
+			if got := text == strconv.Itoa(1<<30) || text == "marked"; got != marked {
+				t.Errorf("%s: %s is %s", what, name, text)
+			}
+		}
+	}
+	mark()
+	expect("nothing happened", true)
+	do("cd /")
+	expect("it ran", false)
+	mark()
+	q.footprint.at.reclaimed--
+	q.opened.read.reclaimed--
+	q.cwdAt.reclaimed--
+	q.wchanAt.reclaimed--
+	expect("memory was reclaimed", false)
+	mark()
+	r.now.Cont += int64(longestAlone)
+	expect("time passed", false)
+}
