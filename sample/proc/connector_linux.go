@@ -60,10 +60,7 @@ func listenToConnector() (w *watcher, err error) {
 	if err := w.awaitAnswer(); err != nil {
 		return nil, err
 	}
-	if err := unix.Pipe2(w.quit[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
-		return nil, err
-	}
-	return w, nil
+	return w, w.prepare()
 }
 
 // awaitAnswer waits for the kernel to say whether it will send events.

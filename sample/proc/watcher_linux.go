@@ -22,8 +22,8 @@ import (
 type watcher struct {
 	fd     int
 	family uint16
-	quit   [2]int        // a pipe: closing it ends the goroutine
-	ending chan struct{} // closed before it
+	ready  *os.File      // an epoll descriptor, ready when fd is: see await
+	ending chan struct{} // closed to end the goroutine
 	done   chan struct{}
 
 	sync.Mutex
@@ -94,10 +94,54 @@ func listenForExits() (w *watcher, err error) {
 	if err := w.register(); err != nil {
 		return nil, err
 	}
-	if err := unix.Pipe2(w.quit[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
-		return nil, err
+	return w, w.prepare()
+}
+
+// prepare makes the descriptor that await needs.
+func (w *watcher) prepare() error {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return err
 	}
-	return w, nil
+	if err = unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, w.fd, w.once()); err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return err
+	}
+	w.ready = os.NewFile(uintptr(fd), "exits")
+	return nil
+}
+
+// once asks for one report of messages in the socket.
+func (w *watcher) once() *unix.EpollEvent {
+	return &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(w.fd)}
+}
+
+// await waits until there is a message in the socket; it returns false if the watcher was
+// stopped. The runtime waits for a descriptor without a thread, but is woken by every message.
+// Therefore it waits for one that reports the first message only, until rearm.
+func (w *watcher) await() bool {
+	conn, err := w.ready.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var events [1]unix.EpollEvent
+	return conn.Read(func(fd uintptr) bool {
+		n, err := unix.EpollWait(int(fd), events[:], 0)
+		return n > 0 || err != nil && err != unix.EINTR
+	}) == nil
+}
+
+func (w *watcher) rearm() bool {
+	conn, err := w.ready.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var failed error
+	err = conn.Control(func(fd uintptr) { failed = unix.EpollCtl(int(fd), unix.EPOLL_CTL_MOD, w.fd, w.once()) })
+	return err == nil && failed == nil
 }
 
 // attribute makes a netlink attribute.
@@ -224,20 +268,12 @@ func (w *watcher) register() error {
 	return err
 }
 
-// run waits for messages in the socket, and between two fetches for a timer: a goroutine that
-// waits in a system call keeps the runtime's watchdog busy.
+// run waits for messages in the socket, and between two fetches for a timer.
 func (w *watcher) run() {
 	defer close(w.done)
 	between := time.NewTimer(pause)
 	defer between.Stop()
-	for {
-		fds := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}, {Fd: int32(w.quit[0]), Events: unix.POLLIN}}
-		if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR {
-			return
-		}
-		if fds[1].Revents != 0 {
-			return
-		}
+	for w.await() {
 		w.Lock()
 		wait := pause
 		if w.named != nil {
@@ -249,6 +285,9 @@ func (w *watcher) run() {
 		select {
 		case <-between.C:
 		case <-w.ending:
+			return
+		}
+		if !w.rearm() {
 			return
 		}
 	}
@@ -307,9 +346,8 @@ func (w *watcher) stop() {
 		return
 	}
 	close(w.ending)
-	unix.Close(w.quit[1])
+	w.ready.Close()
 	<-w.done
-	unix.Close(w.quit[0])
 	unix.Close(w.fd)
 }
 
