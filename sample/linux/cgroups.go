@@ -1,7 +1,9 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -27,6 +29,7 @@ type cgroups struct {
 // cgroup is the state of one control group.
 type cgroup struct {
 	files  []*file // one per place
+	there  []bool  // per place: the last walk found the file
 	gone   bool    // none of the files exists
 	values [len(groupColumns)]groupValue
 }
@@ -202,6 +205,9 @@ func (g *cgroups) Read(c *sample.Context, frames []*sample.Frame) error {
 // walk finds the existing groups, from the roots down.
 func (g *cgroups) walk() {
 	g.groups.begin()
+	for _, m := range g.groups.live {
+		clear(m.data.there)
+	}
 	g.some = false
 	for _, tree := range g.trees {
 		if _, err := os.Stat(tree); err != nil {
@@ -214,7 +220,7 @@ func (g *cgroups) walk() {
 					g.some = true
 					continue
 				}
-				g.see(path)
+				d := g.see(path)
 				entries, err := os.ReadDir(tree + path)
 				if err != nil {
 					continue // it is gone
@@ -222,6 +228,12 @@ func (g *cgroups) walk() {
 				for _, e := range entries {
 					if e.IsDir() {
 						below = append(below, join(path, e.Name()))
+						continue
+					}
+					for i := range g.places {
+						if p := &g.places[i]; p.tree == tree && p.name == e.Name() {
+							d.there[i] = true
+						}
 					}
 				}
 			}
@@ -238,22 +250,27 @@ func join(path, name string) string {
 	return path + "/" + name
 }
 
-func (g *cgroups) see(path string) {
-	m := g.groups.see([]byte(path))
-	if m.data.files != nil {
-		return
+func (g *cgroups) see(path string) *cgroup {
+	d := &g.groups.see([]byte(path)).data
+	if d.files == nil {
+		for _, p := range g.places {
+			d.files = append(d.files, newFile(p.tree+join(path, p.name)))
+		}
+		d.there = make([]bool, len(g.places))
 	}
-	for _, p := range g.places {
-		m.data.files = append(m.data.files, newFile(p.tree+join(path, p.name)))
-	}
+	return d
 }
 
 // read reads the files of a group.
 func (g *cgroups) read(d *cgroup) {
 	d.gone = true
 	for i, p := range g.places {
-		data, err := d.files[i].read()
-		d.gone = d.gone && os.IsNotExist(err)
+		var data []byte
+		err := fs.ErrNotExist
+		if d.there[i] {
+			data, err = d.files[i].read()
+		}
+		d.gone = d.gone && errors.Is(err, fs.ErrNotExist)
 		for j, from := range p.from {
 			d.values[p.cols[j]] = from.find(data, err)
 		}
@@ -263,7 +280,7 @@ func (g *cgroups) read(d *cgroup) {
 // find finds a value in the content of a file.
 func (s *groupSource) find(data []byte, err error) groupValue {
 	switch {
-	case os.IsNotExist(err):
+	case errors.Is(err, fs.ErrNotExist):
 		return groupValue{why: noController}
 	case err != nil:
 		return groupValue{why: why(err)}

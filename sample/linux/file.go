@@ -52,6 +52,11 @@ func (f *file) read() ([]byte, error) {
 	return data, err
 }
 
+// whole is the length up to which what one read returns is all that there is. The kernel returns
+// fewer bytes than were asked for if the next line does not fit into its own page of 4 KiB, and
+// no line is longer than what whole leaves of it.
+const whole = 1024
+
 func (f *file) readOnce() ([]byte, error) {
 	if f.f == nil {
 		h, err := os.Open(f.path)
@@ -67,19 +72,30 @@ func (f *file) readOnce() ([]byte, error) {
 	}
 	n := 0
 	for {
-		m, err := f.f.ReadAt(f.buf[n:], int64(n))
+		m, err := f.pread(f.buf[n:], int64(n))
 		n += m
-		if err == io.EOF {
-			return f.buf[:n], nil
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case m == 0, n < len(f.buf) && n <= whole:
+			return f.buf[:n], nil
+		case n < len(f.buf):
+			continue
 		}
 		// The buffer is full: there may be more. A file that is read in pieces may change between
 		// them, so start over with more room.
 		f.buf = make([]byte, 2*len(f.buf))
 		n = 0
 	}
+}
+
+// pread reads without taking the end for an error.
+func (f *file) pread(to []byte, at int64) (int, error) {
+	n, err := f.f.ReadAt(to, at)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
 }
 
 func (f *file) close() {

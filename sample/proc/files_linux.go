@@ -252,12 +252,13 @@ func (d *procDir) readFD(fd int) (int, error) {
 	return total, nil
 }
 
+// release closes a descriptor that is open.
 func (d *procDir) release(f *files, k kind) {
 	if f[k] >= 0 {
 		unix.Close(int(f[k]))
 		d.open--
+		f[k] = closed
 	}
-	f[k] = closed
 }
 
 func (d *procDir) releaseAll(f *files) {

@@ -38,10 +38,9 @@ type linuxProcess struct {
 	// What the clock showed when the listing was made, and the sweep that it was for.
 	clock   int64
 	clockIn uint64
-	// The activity when status and io were read, and the number of sweeps without a change
-	// since.
+	quiet   uint32 // sweeps since it ran
+	// The activity when status and io were read.
 	statusAt, ioAt activity
-	rest           [numKinds]uint8
 	opened         descriptors
 	footprint      *footprint // nil if it has not been read
 	startWall      int64      // nanoseconds since 1970

@@ -41,29 +41,16 @@ func (r *reading) activity() (activity, bool) {
 	return a, true
 }
 
-// restful is the number of sweeps without activity after which the descriptors of files that
-// need not be read are closed.
-const restful = 8
-
 // idle reports whether what was read at activity then still holds, and updates then.
-func (r *reading) idle(f kind, then *activity) bool {
+func (r *reading) idle(then *activity) bool {
 	now, ok := r.activity()
 	if !ok {
 		*then = activity{}
 		return false
 	}
-	q := &r.p.platform
-	if now != *then {
-		*then = now
-		q.rest[f] = 0
-		return false
-	}
-	if q.rest[f] < restful {
-		q.rest[f]++
-	} else {
-		r.k.dir.release(&q.files, f)
-	}
-	return true
+	same := now == *then
+	*then = now
+	return same
 }
 
 // loadStatus, like loadIO, asks for the activity before it reads the file: what the process
@@ -77,7 +64,7 @@ func (r *reading) loadStatus() metric.Reason {
 
 func (r *reading) readStatus() metric.Reason {
 	q := &r.p.platform
-	if r.idle(statusFile, &q.statusAt) {
+	if r.idle(&q.statusAt) {
 		return metric.Present
 	}
 	b, why := r.text(statusFile)
@@ -91,7 +78,7 @@ func (r *reading) readStatus() metric.Reason {
 
 func (r *reading) loadIO() metric.Reason {
 	q := &r.p.platform
-	if r.idle(ioFile, &q.ioAt) {
+	if r.idle(&q.ioAt) {
 		return metric.Present
 	}
 	b, why := r.text(ioFile)

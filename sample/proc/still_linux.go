@@ -41,6 +41,10 @@ const longestStill = 30 * time.Second
 // the shared part, the descriptors and the directory.
 const longestAlone = 5 * time.Minute
 
+// restful is the number of sweeps without change after which the descriptors of the files that
+// need not be read are closed.
+const restful = 8
+
 // stillness is what a sweep reads once, for all processes.
 type stillness struct {
 	// clocks says that the directory's pids are the ones that system calls use.
@@ -103,7 +107,16 @@ func (k *linuxKernel) still(p *process[linuxProcess]) bool {
 		ran, _ = ranFor(p.pid)
 	}
 	if ran != 0 && ran == q.ran && !k.stillness.taken && k.stillness.now-q.readAt < int64(longestStill) && !k.orphaned(p) {
+		// All that is read of it now and then is its stat file.
+		if q.quiet++; q.quiet == restful {
+			k.dir.release(&q.files, ioFile)
+			k.dir.release(&q.files, schedstatFile)
+			k.dir.release(&q.files, statusFile)
+		}
 		return true
+	}
+	if ran != q.ran {
+		q.quiet = 0
 	}
 	q.ran, q.readAt = ran, k.stillness.now
 	return false

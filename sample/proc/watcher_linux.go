@@ -268,24 +268,34 @@ func (w *watcher) register() error {
 	return err
 }
 
-// run waits for messages in the socket, and between two fetches for a timer.
+// run fetches messages. After a single one it waits for the next at once, if none came within
+// the pause before: on most machines few processes end, and each wait for a timer wakes the
+// recorder once more.
 func (w *watcher) run() {
 	defer close(w.done)
 	between := time.NewTimer(pause)
 	defer between.Stop()
+	last := time.Time{}
 	for w.await() {
 		w.Lock()
 		wait := pause
 		if w.named != nil {
 			wait, w.lookedUp, w.asleep = connectorPause, 0, sleptSince()
 		}
+		before := len(w.heard)
 		w.fetch(mostAtOnce)
+		few := len(w.heard)-before <= 1
 		w.Unlock()
-		between.Reset(wait)
-		select {
-		case <-between.C:
-		case <-w.ending:
-			return
+		if now := time.Now(); few && now.Sub(last) >= wait {
+			last = now
+		} else {
+			last = now.Add(wait)
+			between.Reset(wait)
+			select {
+			case <-between.C:
+			case <-w.ending:
+				return
+			}
 		}
 		if !w.rearm() {
 			return
