@@ -49,6 +49,9 @@ type Frame struct {
 	slot  []int16 // the choice's: column of full -> column of block, or -1
 	types []metric.Type
 	rows  rowCopies
+	// before is how many rows of the last reading are still there behind those of the present
+	// one, and next the row of it that Again probably finds next.
+	before, next int
 	// room is how many rows Reset makes room for at once, from the size of the block that Take
 	// gave away.
 	room int
@@ -85,7 +88,7 @@ func (f *Frame) Choose(c *Choice) {
 	} else {
 		f.block.Cols = append(all, make([]metric.Column, n-len(all))...)
 	}
-	f.block.Group, f.slot = c.group, c.slot
+	f.block.Group, f.slot, f.before = c.group, c.slot, 0
 }
 
 // Full is the source's group that f was made for.
@@ -99,7 +102,7 @@ func (f *Frame) Take() *metric.Block {
 	b := f.block
 	n := len(b.Rows)
 	f.room = n + n/16
-	f.block.Rows, f.block.Cols = nil, make([]metric.Column, len(b.Cols))
+	f.block.Rows, f.block.Cols, f.before = nil, make([]metric.Column, len(b.Cols)), 0
 	for i := range b.Cols {
 		if c := &b.Cols[i]; !slices.ContainsFunc(c.Miss, func(m metric.Reason) bool { return m != metric.Present }) {
 			c.Miss = nil
@@ -110,7 +113,10 @@ func (f *Frame) Take() *metric.Block {
 
 // Freeze ends a reading: from now on the instances in the block stay as they are, whatever the
 // source does with its own.
-func (f *Frame) Freeze() { f.rows.freeze(f.block.Rows) }
+func (f *Frame) Freeze() {
+	f.rows.freeze(f.block.Rows)
+	f.before = len(f.rows.last)
+}
 
 // Known returns the instances of the last frozen reading.
 func (f *Frame) Known() []*metric.Instance { return f.rows.last }
@@ -127,7 +133,7 @@ func (f *Frame) Wants(cols ...int) bool {
 
 // Reset empties f and sets its stamp.
 func (f *Frame) Reset(at metric.Stamp) {
-	f.block.At = at
+	f.block.At, f.next = at, 0
 	f.block.Rows = f.block.Rows[:0]
 	if f.room > cap(f.block.Rows) {
 		f.makeRoom()
@@ -161,6 +167,43 @@ func (f *Frame) Row(in *metric.Instance) int {
 		c.Miss = append(c.Miss, metric.NotRead)
 	}
 	return n
+}
+
+// lookAhead is how many rows Again goes ahead to find one.
+const lookAhead = 8
+
+// Again adds a row for in with the values that the last reading had for it, and returns true, or
+// it adds nothing. The values are where Reset has left them: a row can be added again as long as
+// no more rows come before it than in the last reading.
+func (f *Frame) Again(in *metric.Instance) bool {
+	n := len(f.block.Rows)
+	old := max(f.next, n)
+	for end := min(old+lookAhead, f.before); ; old++ {
+		if old >= end {
+			return false
+		}
+		if f.rows.orig[old] == in {
+			break
+		}
+	}
+	for i := range f.block.Cols {
+		if c := &f.block.Cols[i]; f.block.Group.Metrics[i].Type == metric.String &&
+			c.Miss[:old+1][old] == metric.Present && c.Bits[:old+1][old] < uint64(len(c.Words)) {
+			return false // the words of other rows have come in its place
+		}
+	}
+	f.next = old + 1
+	f.block.Rows = append(f.block.Rows, in)
+	for i := range f.block.Cols {
+		c := &f.block.Cols[i]
+		bits, why := c.Bits[:old+1][old], c.Miss[:old+1][old]
+		if f.block.Group.Metrics[i].Type == metric.String && why == metric.Present {
+			word := c.Words[:bits+1][bits]
+			bits, c.Words = uint64(len(c.Words)), append(c.Words, word)
+		}
+		c.Bits, c.Miss = append(c.Bits, bits), append(c.Miss, why)
+	}
+	return true
 }
 
 // Drop removes the row that was added last, for an instance that vanished during its reading.
@@ -245,6 +288,7 @@ func (f *Frame) MissRow(row int, why metric.Reason) {
 // Miss empties f and records why the instances known from the last reading have no values.
 func (f *Frame) Miss(at metric.Stamp, why metric.Reason) {
 	f.Reset(at)
+	f.before = 0
 	if f.full.Indom == metric.NoIndom {
 		f.MissRow(f.Row(nil), why)
 		return

@@ -3,6 +3,9 @@ package sample
 import (
 	"errors"
 	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 
 	"tachograph/sample/metric"
@@ -94,5 +97,72 @@ func TestReadingThatFails(t *testing.T) {
 	}
 	if err := Read(source{func() error { return nil }}, nil, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// Rows that are repeated, filled anew, gone and new in any order are as if all were filled anew.
+func TestAgain(t *testing.T) {
+	full := &metric.Group{Name: "disk", Indom: "disk", Metrics: []*metric.Desc{
+		{Name: "a", Type: metric.U64}, {Name: "b", Type: metric.String}, {Name: "c", Type: metric.String}, {Name: "d", Type: metric.U32},
+	}}
+	type thing struct {
+		in    *metric.Instance
+		cells [4]int // 0: none
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	f := NewFrame(full, func(d *metric.Desc) bool { return d.Name != "d" })
+	var things []*thing
+	next, repeated := 0, 0
+	for range 2000 {
+		things = slices.DeleteFunc(things, func(*thing) bool { return rnd.IntN(12) == 0 })
+		for range rnd.IntN(4) {
+			next++
+			at := rnd.IntN(len(things) + 1)
+			things = slices.Insert(things, at, &thing{in: &metric.Instance{ID: uint64(next), Key: strconv.Itoa(next)}})
+		}
+		f.Reset(metric.Stamp{Cont: 1})
+		for _, th := range things {
+			if rnd.IntN(4) > 0 && th.cells[3] != 0 && f.Again(th.in) {
+				repeated++
+				continue
+			}
+			row := f.Row(th.in)
+			for col := range 3 {
+				if th.cells[col] = rnd.IntN(5); th.cells[col] == 0 {
+					f.SetMissing(row, col, metric.Permission)
+				} else if col == 0 {
+					f.SetUint(row, col, uint64(th.cells[col]))
+				} else {
+					f.SetString(row, col, strconv.Itoa(th.cells[col]))
+				}
+			}
+			th.cells[3] = 1 // it has been filled
+		}
+		f.Freeze()
+		b := f.Block()
+		for i, th := range things {
+			if b.Rows[i].Key != th.in.Key {
+				t.Fatalf("row %d is %s, not %s", i, b.Rows[i].Key, th.in.Key)
+			}
+			for col := range 3 {
+				c := &b.Cols[col]
+				switch got := c.Miss[i]; {
+				case (got == metric.Present) != (th.cells[col] != 0):
+					t.Fatalf("cell %d of row %d: %v", col, i, got)
+				case got != metric.Present:
+				case col == 0 && c.Bits[i] != uint64(th.cells[col]), col > 0 && c.Word(i) != strconv.Itoa(th.cells[col]):
+					t.Fatalf("cell %d of row %d is not %d", col, i, th.cells[col])
+				}
+			}
+		}
+		switch rnd.IntN(40) {
+		case 0:
+			f.Take()
+		case 1:
+			f.Miss(metric.Stamp{Cont: 1}, metric.TimedOut)
+		}
+	}
+	if repeated < 1000 {
+		t.Errorf("only %d rows were repeated", repeated)
 	}
 }

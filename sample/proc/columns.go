@@ -24,9 +24,11 @@ type supply[R any] struct {
 	// lasting reports whether a column still holds after the process has ended. If it is nil,
 	// none does.
 	lasting func(r *R, d *metric.Desc) bool
-	first   int // number of its first column in the group
-	wanted  bool
-	chosen  [][]int // by frame: the columns that it asks for
+	// restless is set if a column may change although the process does nothing.
+	restless bool
+	first    int // number of its first column in the group
+	wanted   bool
+	chosen   [][]int // by frame: the columns that it asks for
 }
 
 // number lays the parts' columns end to end and returns their names in order.
@@ -63,8 +65,9 @@ func (pt *supply[R]) want(frames []*sample.Frame) {
 	}
 }
 
-// fill loads the part for r and sets its columns in the last row of each frame.
-func (pt *supply[R]) fill(r *R, frames []*sample.Frame) {
+// fill loads the part for r and sets its columns in the last row of each frame. It returns why
+// the part could not be loaded.
+func (pt *supply[R]) fill(r *R, frames []*sample.Frame) metric.Reason {
 	why := pt.load(r)
 	for n, f := range frames {
 		row := len(f.Block().Rows) - 1
@@ -76,6 +79,7 @@ func (pt *supply[R]) fill(r *R, frames []*sample.Frame) {
 			}
 		}
 	}
+	return why
 }
 
 // fill sets a cell, or returns why it has no value.

@@ -29,10 +29,10 @@ func (k *linuxKernel) allParts() []supply[reading] {
 		{load: (*reading).loadStatus, columns: statusColumns, lasting: (*reading).lastingStatus},
 		{load: (*reading).loadIO, columns: ioColumns},
 		{load: (*reading).loadSched, columns: schedColumns},
-		{load: (*reading).loadSmaps, columns: smapsColumns},
-		{load: (*reading).loadDescriptors, columns: descriptorColumns},
-		{load: (*reading).loadWchan, columns: []column[reading]{{name: "proc.psinfo.wchan_s", text: func(r *reading) string { return r.p.platform.wchan }}}},
-		{load: (*reading).loadCwd, columns: []column[reading]{{name: "proc.psinfo.cwd", text: func(r *reading) string { return r.p.platform.cwd }}}},
+		{load: (*reading).loadSmaps, columns: smapsColumns, restless: true},
+		{load: (*reading).loadDescriptors, columns: descriptorColumns, restless: true},
+		{load: (*reading).loadWchan, columns: []column[reading]{{name: "proc.psinfo.wchan_s", text: func(r *reading) string { return r.p.platform.wchan }}}, restless: true},
+		{load: (*reading).loadCwd, columns: []column[reading]{{name: "proc.psinfo.cwd", text: func(r *reading) string { return r.p.platform.cwd }}}, restless: true},
 	}
 }
 

@@ -104,6 +104,7 @@ func (k *fakeKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *proce
 
 func (k *fakeKernel) walked(*sample.Context, int, metric.Stamp) {}
 func (k *fakeKernel) count(*process[*person])                   { k.counts.add('S') }
+func (k *fakeKernel) unchanged(*process[*person], uint64) bool  { return false }
 func (k *fakeKernel) zombie(p *process[*person]) bool           { return p.platform.zombie }
 func (k *fakeKernel) refuses(p *process[*person]) bool          { return p.platform.secret }
 func (k *fakeKernel) release(*process[*person])                 {}

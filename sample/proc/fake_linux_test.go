@@ -177,6 +177,9 @@ func (r *reader) read(source string) []metric.Event {
 		if err := s.Read(c, frames); err != nil {
 			r.t.Fatal(err)
 		}
+		for _, f := range frames {
+			f.Freeze()
+		}
 	}
 	return r.events
 }

@@ -35,6 +35,7 @@ func (k *linuxKernel) bequeath(parent int32, own, inherited *procfs.IO) {
 	}
 	p.platform.inherit(own)
 	p.platform.inherit(inherited)
+	p.platform.changed = k.table.sweeps + 1 // rows of this sweep may have been filled already
 }
 
 // inherit adds what a child has left, unless the process does not wait for children: then the

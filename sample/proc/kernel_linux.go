@@ -39,6 +39,7 @@ type linuxProcess struct {
 	clock   int64
 	clockIn uint64
 	quiet   uint32 // sweeps since it ran
+	changed uint64 // the last sweep that may have changed anything of this
 	// The activity when status and io were read.
 	statusAt, ioAt activity
 	opened         descriptors
@@ -110,6 +111,9 @@ type linuxKernel struct {
 	legacies     map[int32]legacy
 	leaving      map[int32]*process[linuxProcess] // by pid: gone, but have not passed on anything yet
 	inheritedWhy metric.Reason
+	// inheritedWas is inheritedWhy as of the sweep changed.
+	inheritedWas metric.Reason
+	changed      uint64
 	// For descriptors and sockets.
 	wantSockets bool
 	fds         []int32
@@ -289,6 +293,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 			k.table.meet(p)
 			return p
 		}
+		p.platform.changed = k.table.sweeps
 		text, err := k.dir.read(&p.platform.files, pid, statFile)
 		var st procfs.Stat
 		if err == nil && st.Parse(text) == nil && st.StartTime == p.start {
@@ -319,6 +324,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 	}
 	p = k.table.add(pid, st.StartTime, procfs.Key(pid, st.StartTime))
 	p.platform.files, p.platform.ran, p.platform.readAt = fresh, ran, k.stillness.now
+	p.platform.changed = k.table.sweeps
 	p.name = steadyName(&st)
 	k.keep(p, &st)
 	return p

@@ -199,8 +199,11 @@ func (m *macKernel) meet(_ *sample.Context, pid int32, _ metric.Stamp) *process[
 
 func (m *macKernel) walked(*sample.Context, int, metric.Stamp) {}
 
-func (m *macKernel) count(p *process[macProcess])       { m.counts.add(m.state(p)) }
-func (m *macKernel) zombie(p *process[macProcess]) bool { return p.platform.zombie }
+func (m *macKernel) count(p *process[macProcess]) { m.counts.add(m.state(p)) }
+
+// unchanged implements kernel: nothing shows that a process has done nothing.
+func (m *macKernel) unchanged(*process[macProcess], uint64) bool { return false }
+func (m *macKernel) zombie(p *process[macProcess]) bool          { return p.platform.zombie }
 func (m *macKernel) refuses(p *process[macProcess]) bool {
 	return p.platform.refusedAs != 0
 }

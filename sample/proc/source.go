@@ -16,6 +16,14 @@ type processes[P, R any] struct {
 	// The frames of the current reading, by group, and the processes of their rows.
 	perProcess, perMachine, settings []*sample.Frame
 	filled, met, busiest             []*process[P]
+	// again is the frame in which rows may be repeated, nil for none, and since the sweep that
+	// filled it last. done holds both for each class.
+	again *sample.Frame
+	since uint64
+	done  [metric.NumClasses]struct {
+		frame *sample.Frame
+		sweep uint64
+	}
 }
 
 func newProcesses[P, R any](on catalog.Platform, k kernel[P, R], c *census[P]) *processes[P, R] {
@@ -41,6 +49,7 @@ func (s *processes[P, R]) Refresh() error {
 	s.Lock()
 	defer s.Unlock()
 	s.k.refresh()
+	clear(s.done[:])
 	return nil
 }
 
@@ -55,6 +64,7 @@ func (s *processes[P, R]) SetOptions(opt Options) error {
 	opt.Root = s.opt.Root
 	args := opt.Args != s.opt.Args
 	s.opt = opt
+	clear(s.done[:])
 	if args {
 		for _, p := range s.table.byPID {
 			s.k.readArgs(p)
@@ -79,8 +89,12 @@ func (s *processes[P, R]) Read(c *sample.Context, frames []*sample.Frame) error 
 	s.sort(frames)
 	if len(s.perProcess)+len(s.perMachine) > 0 {
 		s.prepare(len(s.perMachine) > 0 || s.wants("proc.psinfo.sname"))
+		s.repeat(c.Class)
 		if err := s.sweep(c, at); err != nil {
 			return err
+		}
+		if len(s.perProcess) == 1 {
+			s.done[c.Class].frame, s.done[c.Class].sweep = s.perProcess[0], s.table.sweeps
 		}
 		s.countRefused()
 	}
@@ -145,16 +159,35 @@ func (s *processes[P, R]) prepare(states bool) {
 	s.k.prepare(purpose{states: states, sockets: s.wants("proc.net.tcp_count", "proc.net.udp_count")})
 }
 
+// repeat finds out whether rows of processes that have not changed may be repeated.
+func (s *processes[P, R]) repeat(class metric.Class) {
+	s.again = nil
+	if len(s.perProcess) != 1 || s.done[class].frame != s.perProcess[0] {
+		return
+	}
+	for i := range s.parts {
+		if s.parts[i].wanted && s.parts[i].restless {
+			return
+		}
+	}
+	s.again, s.since = s.perProcess[0], s.done[class].sweep
+}
+
 // fill adds a row for a process and sets the columns that the frames ask for.
 func (s *processes[P, R]) fill(p *process[P]) {
 	s.filled = append(s.filled, p)
+	if s.again != nil && p.failed != s.since && s.k.unchanged(p, s.since) && s.again.Again(p.instance) {
+		return
+	}
 	r := s.k.reading(p)
 	for _, f := range s.perProcess {
 		f.Row(p.instance)
 	}
 	for i := range s.parts {
 		if s.parts[i].wanted {
-			s.parts[i].fill(r, s.perProcess)
+			if why := s.parts[i].fill(r, s.perProcess); why != metric.Present && why != metric.Permission {
+				p.failed = s.table.sweeps
+			}
 		}
 	}
 }

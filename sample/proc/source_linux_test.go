@@ -173,7 +173,7 @@ func TestExecAndRename(t *testing.T) {
 	if ev := r.read("proc"); len(ev) != 0 {
 		t.Errorf("a new name alone is no event: %v", ev)
 	}
-	if in.Name != "000030 sort: merging" || in.Rev <= rev {
+	if in = r.instance("proc", "30/100"); in.Name != "000030 sort: merging" || in.Rev <= rev {
 		t.Errorf("after the rename the instance is %+v", in)
 	}
 

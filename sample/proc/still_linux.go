@@ -122,6 +122,15 @@ func (k *linuxKernel) still(p *process[linuxProcess]) bool {
 	return false
 }
 
+// unchanged implements kernel. A process whose parent is not known yet is looked at again.
+func (k *linuxKernel) unchanged(p *process[linuxProcess], since uint64) bool {
+	if k.inheritedWas != k.inheritedWhy {
+		k.inheritedWas, k.changed = k.inheritedWhy, k.table.sweeps
+	}
+	q := &p.platform
+	return max(q.changed, k.changed) <= since && q.parentPID == q.stat.PPID && (q.parent != 0 || q.stat.PPID <= 0)
+}
+
 // orphaned reports whether p's parent is gone.
 func (k *linuxKernel) orphaned(p *process[linuxProcess]) bool {
 	return p.platform.stat.PPID > 0 && k.parentOf(p) == nil

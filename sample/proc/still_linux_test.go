@@ -275,6 +275,42 @@ func TestListingIsFollowed(t *testing.T) {
 	}
 }
 
+// TestRowsOfTheStillAreRepeated changes what is known of a sleeping process, which shows only when
+// its row is filled anew.
+func TestRowsOfTheStillAreRepeated(t *testing.T) {
+	r := openStill(t)
+	sleeper := exec.Command("/bin/sleep", "1000")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sleeper.Process.Kill(); sleeper.Wait() })
+	pid := sleeper.Process.Pid
+	awaitSleep(t, pid)
+	r.read("proc")
+	key, k := keyOf(t, pid), kernelOf(r)
+	// All processes are read while memory is reclaimed or too many threads want to run.
+	patience.Until(t, "a row is repeated", func() bool {
+		r.read("proc")
+		q := &k.table.lookup(int32(pid)).platform
+		was := q.status.VmPeak
+		q.status.VmPeak = 1 << 30
+		if r.read("proc"); q.changed == k.table.sweeps {
+			return false
+		}
+		if got := number64(t, r, key, "proc.memory.vmpeak"); got != was {
+			t.Fatalf("vmpeak is %d, and was %d", got, was)
+		}
+		k.changed = k.table.sweeps + 1
+		if r.read("proc"); q.changed == k.table.sweeps {
+			return false
+		}
+		if got := number64(t, r, key, "proc.memory.vmpeak"); got != 1<<30 {
+			t.Fatalf("its row was not filled anew: vmpeak is %d", got)
+		}
+		return true
+	})
+}
+
 // TestExpensiveFilesOfTheStill marks what was read last of a sleeping process, and sees when it
 // is read again: once it has run, once memory was reclaimed, and after longestAlone.
 func TestExpensiveFilesOfTheStill(t *testing.T) {

@@ -28,6 +28,9 @@ type kernel[P, R any] interface {
 	// walked is called after the last meet of a sweep, with the number of listed processes that
 	// no sweep has met yet.
 	walked(c *sample.Context, unmet int, now metric.Stamp)
+	// unchanged reports whether no column of p, of parts that are not restless, has changed after
+	// a sweep.
+	unchanged(p *process[P], since uint64) bool
 	// count adds p to the counts of states.
 	count(p *process[P])
 	zombie(p *process[P]) bool

@@ -34,7 +34,8 @@ type process[P any] struct {
 	executed bool
 	was      string
 	execAt   metric.Stamp
-	told     bool // its end has been emitted
+	told     bool   // its end has been emitted
+	failed   uint64 // the last sweep in which not all that its row needed could be read
 	// final: its last totals are known. finalTold: a row holds them.
 	final, finalTold bool
 	platform         P
