@@ -289,21 +289,26 @@ func (k *linuxKernel) welcome(c *sample.Context, p *process[linuxProcess], now m
 func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 	p := k.table.lookup(pid)
 	if p != nil {
+		q := &p.platform
+		ran, was, name, changed := q.ran, q.stat.StatNumbers, p.name, q.changed
 		if k.still(p) {
 			k.table.meet(p)
 			return p
 		}
-		p.platform.changed = k.table.sweeps
+		q.changed = k.table.sweeps
 		text, err := k.dir.read(&p.platform.files, pid, statFile)
 		var st procfs.Stat
 		if err == nil && st.Parse(text) == nil && st.StartTime == p.start {
 			k.table.meet(p)
 			k.update(p, &st)
+			if ran != 0 && q.ran == ran && q.stat.StatNumbers == was && p.name == name && q.acting == nil {
+				q.changed = changed // it was read because of what others might have done to it
+			}
 			return p
 		}
 		if err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ENOENT) {
 			// It cannot be read for now, but it is not gone.
-			p.platform.ran = 0
+			q.ran = 0
 			k.table.meet(p)
 			return p
 		}

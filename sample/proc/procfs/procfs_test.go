@@ -18,13 +18,13 @@ func TestStat(t *testing.T) {
 	if err := s.Parse([]byte(statText)); err != nil {
 		t.Fatal(err)
 	}
-	want := Stat{
-		PID: 1234, Comm: []byte("a (b) c"), State: 'R', PPID: 1, PGrp: 1200, Session: 1100, TTY: 34816, TPGID: 1234,
+	want := Stat{Comm: []byte("a (b) c"), StatNumbers: StatNumbers{
+		PID: 1234, State: 'R', PPID: 1, PGrp: 1200, Session: 1100, TTY: 34816, TPGID: 1234,
 		Flags: 4194304, MinFlt: 101, CMinFlt: 102, MajFlt: 103, CMajFlt: 104, UTime: 105, STime: 106, CUTime: 107, CSTime: 108,
 		Priority: 20, Nice: -5, Threads: 3, StartTime: 87086, VSize: 3133440, RSS: 394,
 		StartCode: 94447878115328, StartStack: 140731845485376, WChan: 1, ExitSignal: 17, Processor: 1, RTPriority: 2, Policy: 3,
 		BlkIOTicks: 11, GuestTime: 12, CGuestTime: 13, ExitCode: 256,
-	}
+	}}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}

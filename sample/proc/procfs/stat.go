@@ -6,10 +6,16 @@ import (
 	"strconv"
 )
 
-// Stat is /proc/PID/stat. proc(5) numbers the fields; the names are the ones used there.
+// Stat is /proc/PID/stat.
 type Stat struct {
+	Comm []byte // points into the parsed text
+	StatNumbers
+}
+
+// StatNumbers is all of it but the name. proc(5) numbers the fields; the names are the ones used
+// there.
+type StatNumbers struct {
 	PID   int32
-	Comm  []byte // points into the parsed text
 	State byte
 
 	PPID, PGrp, Session int32
@@ -87,8 +93,8 @@ func (s *Stat) Parse(text []byte) error {
 	if n < 22 { // up to rss: every kernel since 2.6 has more
 		return errStat
 	}
-	*s = Stat{
-		PID: int32(pid), Comm: text[open+1 : shut], State: state[0],
+	*s = Stat{Comm: text[open+1 : shut], StatNumbers: StatNumbers{
+		PID: int32(pid), State: state[0],
 		PPID: int32(v[2]), PGrp: int32(v[3]), Session: int32(v[4]), TTY: uint32(v[5]), TPGID: int32(v[6]),
 		Flags: v[7], MinFlt: v[8], CMinFlt: v[9], MajFlt: v[10], CMajFlt: v[11],
 		UTime: v[12], STime: v[13], CUTime: int64(v[14]), CSTime: int64(v[15]),
@@ -97,6 +103,6 @@ func (s *Stat) Parse(text []byte) error {
 		StartCode: v[24], StartStack: v[26], Ignored: v[31], WChan: v[33],
 		ExitSignal: int64(v[36]), Processor: int64(v[37]), RTPriority: v[38], Policy: v[39],
 		BlkIOTicks: v[40], GuestTime: v[41], CGuestTime: int64(v[42]), ExitCode: v[50],
-	}
+	}}
 	return nil
 }
