@@ -151,9 +151,7 @@ func beFrugal() {
 	// heap, and the collector runs without end. What bounds the recorder's memory is the engine
 	// (budget.max_memory), which sees what is resident and reads less.
 	debug.SetMemoryLimit(math.MaxInt64)
-	// Sampling takes one processor, encoding and syncing now and then another. More would only
-	// mean threads that look for work, and collect garbage side by side.
-	runtime.GOMAXPROCS(min(2, runtime.GOMAXPROCS(0)))
+	runtime.GOMAXPROCS(min(platform.Processors, runtime.GOMAXPROCS(0)))
 	platform.LooseTimers()
 }
 

@@ -7,6 +7,12 @@ import (
 	"time"
 )
 
+// Processors is how many processors the program uses at a time. With a second one, the runtime
+// wakes another thread for each tick, which looks for work and finds none. Long work, such as
+// making chunks, is interrupted after ten milliseconds when a tick is due, and a system call
+// that waits leaves the processor to others.
+const Processors = 1
+
 // timerSlack is how late the kernel may wake a thread of this program.
 const timerSlack = time.Millisecond
 
