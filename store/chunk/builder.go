@@ -82,6 +82,19 @@ func (b *Builder) Memory() int64 {
 	return n
 }
 
+// Standing returns how many of these bytes the present instances take, however few ticks there
+// are.
+func (b *Builder) Standing() (n int64) {
+	for _, g := range b.groups {
+		n += int64(len(g.rows)) * slotMemory
+		for c := range g.cols {
+			col := &g.cols[c]
+			n += int64(8*cap(col.last) + 2*cap(col.state))
+		}
+	}
+	return n
+}
+
 // Append adds a tick. It keeps neither t nor its slices. It refuses a tick that contradicts
 // itself as a whole, with an error, and changes nothing.
 func (b *Builder) Append(t *metric.Tick) error {

@@ -68,6 +68,17 @@ func (b *Batch) Memory() int64 {
 	return n
 }
 
+// Standing returns how many of these bytes the present instances take, however few ticks there
+// are.
+func (b *Batch) Standing() (n int64) {
+	for _, to := range b.Builders {
+		if to != nil {
+			n += to.Standing()
+		}
+	}
+	return n
+}
+
 // Values counts the cells of the ticks.
 func (b *Batch) Values() (n int64) {
 	for c, to := range b.Builders {

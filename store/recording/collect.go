@@ -57,7 +57,10 @@ const (
 )
 
 // Limits of what is collected before a commit is due earlier, because making one chunk of it
-// takes a multiple of that memory for a moment: before it is encoded, and as chunks.
+// takes a multiple of that memory for a moment: before it is encoded, and as chunks. What the
+// present instances take by themselves does not count: the next batch takes it as well, and where
+// it is more than the limit, on a machine with thousands of processes, a commit would follow
+// another without end.
 const (
 	commitMemory = 5 << 20
 	commitSize   = 448 << 10
@@ -103,7 +106,7 @@ func (w *Writer) commitDue(l *live, now int64) bool {
 		memory += b.Memory()
 		size += b.size()
 	}
-	return memory > min(commitMemory, w.opt.MemoryBound/2) || size > commitSize || l.jw.Size() > generationSize || l.jw.Encoder().Full()
+	return memory > min(commitMemory+l.rest.Standing(), w.opt.MemoryBound/2) || size > commitSize || l.jw.Size() > generationSize || l.jw.Encoder().Full()
 }
 
 // partDue reports whether a part is large enough. The caller holds the Writer's mutex.
