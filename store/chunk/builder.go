@@ -95,6 +95,14 @@ func (b *Builder) Standing() (n int64) {
 	return n
 }
 
+// Cells counts the cells of the latest block of each group.
+func (b *Builder) Cells() (n int64) {
+	for _, g := range b.groups {
+		n += int64(len(g.rows) * len(g.cols))
+	}
+	return n
+}
+
 // Append adds a tick. It keeps neither t nor its slices. It refuses a tick that contradicts
 // itself as a whole, with an error, and changes nothing.
 func (b *Builder) Append(t *metric.Tick) error {

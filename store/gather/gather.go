@@ -79,6 +79,16 @@ func (b *Batch) Standing() (n int64) {
 	return n
 }
 
+// Cells counts the cells of one tick of each class.
+func (b *Batch) Cells() (n int64) {
+	for _, to := range b.Builders {
+		if to != nil {
+			n += to.Cells()
+		}
+	}
+	return n
+}
+
 // Values counts the cells of the ticks.
 func (b *Batch) Values() (n int64) {
 	for c, to := range b.Builders {

@@ -45,8 +45,10 @@ const (
 	// partEvery is how many of these intervals a part covers, and so a generation of the
 	// journal. A longer part is smaller per value.
 	partEvery = 3
-	// partValues is how many values end a part earlier. An event counts as eventValues.
+	// partValues is how many values end a part earlier, if they are more than those of
+	// partTicks ticks. An event counts as eventValues.
 	partValues  = 3 << 18
+	partTicks   = 16
 	eventValues = 64
 	// partBytes is how many bytes of records end a part earlier: a reader of the live archive
 	// decodes them one by one, at 0.3 ms for each KB. A third of them are the names of
@@ -114,7 +116,7 @@ func (w *Writer) partDue(l *live, now int64) bool {
 	if l.jw.Size()-l.copied > partBytes && now-l.turned >= partLeast {
 		return true
 	}
-	return w.count.ticks%memoryCheck == 0 && l.rest.Values()+int64(l.rest.Events.Len())*eventValues > partValues
+	return w.count.ticks%memoryCheck == 0 && l.rest.Values()+int64(l.rest.Events.Len())*eventValues > max(partValues, partTicks*l.rest.Cells())
 }
 
 // begin returns the time of the first tick of b.
