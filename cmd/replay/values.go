@@ -58,6 +58,9 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 	if err != nil {
 		return err
 	}
+	if bulk, ok := w.(out.SeriesWriter); ok {
+		defer bulk.Stop()
+	}
 	n := 0
 	cells := make([]out.Cell, 5)
 	names := query.NewNames(a.Archive, r)

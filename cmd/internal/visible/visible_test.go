@@ -107,7 +107,7 @@ func TestShown(t *testing.T) {
 		for at := range 19 {
 			b := []byte("letters and\nletters")
 			b[at] = byte(c)
-			if want := c >= ' ' && c < 0x7f || c == '\n'; shown(b) != want {
+			if want := c >= ' ' && c < 0x7f || c == '\n'; Plain(b) != want {
 				t.Errorf("byte %#x at %d: %v", c, at, !want)
 			}
 		}

@@ -95,6 +95,21 @@ func tame(args []any) []any {
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.write(p)
+}
+
+// WritePlain writes p, which has nothing but printable ASCII and line ends: Plain reports that.
+func (w *Writer) WritePlain(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.rest) > 0 {
+		return w.write(p)
+	}
+	w.lines += bytes.Count(p, []byte{'\n'})
+	return w.w.Write(p)
+}
+
+func (w *Writer) write(p []byte) (int, error) {
 	b := p
 	if len(w.rest) > 0 {
 		b = append(w.rest, p...)
@@ -123,7 +138,7 @@ func (w *Writer) put(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	if !shown(b) {
+	if !Plain(b) {
 		b = w.filter(b)
 		if w.ascii {
 			b = appendASCII(nil, string(b))
@@ -147,9 +162,9 @@ func cutLetter(b []byte) int {
 	return len(b)
 }
 
-// shown reports whether b has only printable ASCII and line ends, as most text does. It reads
+// Plain reports whether b has only printable ASCII and line ends, as most text does. It reads
 // eight bytes at a time, and checks after each 64.
-func shown(b []byte) bool {
+func Plain(b []byte) bool {
 	for ; len(b) >= 64; b = b[64:] {
 		bad := uint64(0)
 		for i := 0; i < 64; i += 8 {

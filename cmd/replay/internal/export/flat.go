@@ -44,6 +44,7 @@ func flatValues(ctx context.Context, r *Request, w io.Writer, f out.Format, repo
 	}
 	rows := out.New(w, columns, out.Options{Format: f, Zone: r.Zone, Spreadsheet: r.Spreadsheet})
 	bulk := rows.(out.SeriesWriter)
+	defer bulk.Stop()
 	tail := make([]out.Cell, 4)
 	list := r.Wanted()
 	for i, d := range list {

@@ -39,14 +39,17 @@ func machineColumns(columns []Column, json bool) []bool {
 }
 
 type csvWriter struct {
-	stream
+	bulk
 	keep        []bool
 	line        []byte
 	spreadsheet bool
+
+	before, after []byte // what surrounds the times of a series
 }
 
 func newCSV(w io.Writer, columns []Column, opt Options) *csvWriter {
-	c := &csvWriter{stream: newStream(w, opt.Zone), keep: machineColumns(columns, false), spreadsheet: opt.Spreadsheet}
+	c := &csvWriter{bulk: newBulk(w, opt.Zone), keep: machineColumns(columns, false), spreadsheet: opt.Spreadsheet}
+	c.end = c.ending
 	n := 0
 	for i, col := range columns {
 		if !c.keep[i] {
@@ -78,10 +81,7 @@ func (c *csvWriter) Row(cells []Cell) error {
 	}
 	b = append(b, '\n')
 	c.line = b
-	if _, err := c.Write(b); err != nil {
-		return err
-	}
-	return c.wrote()
+	return c.row(b)
 }
 
 // cell appends one field.
@@ -105,7 +105,7 @@ func (c *csvWriter) cell(b []byte, v *Cell) []byte {
 
 // Series writes the rows. It formats the fields that they share only once.
 func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
-	var before, after []byte
+	before, after := c.before[:0], c.after[:0]
 	for i := range head {
 		if c.keep[i] {
 			before = append(c.cell(before, &head[i]), ',')
@@ -117,18 +117,21 @@ func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
 		}
 	}
 	after = append(after, ',')
-	return c.series(&c.line, len(p.Wall), before, after, func(b []byte, i int) []byte {
-		b = c.stamp.append(b, p.Wall[i], c.zone)
-		if p.Miss == nil || p.Miss[i] == metric.Present {
-			b = c.value(b, p, i)
-			if p.Why {
-				b = append(b, ',')
-			}
-		} else if p.Why {
-			b = c.text(append(b, ','), p.Miss[i].String())
+	c.before, c.after = before, after
+	return c.series(before, after, p)
+}
+
+// ending appends the last fields of a row.
+func (c *csvWriter) ending(b []byte, p *Points, i int) []byte {
+	if p.Miss == nil || p.Miss[i] == metric.Present {
+		b = c.value(b, p, i)
+		if p.Why {
+			b = append(b, ',')
 		}
-		return append(b, '\n')
-	})
+	} else if p.Why {
+		b = c.text(append(b, ','), p.Miss[i].String())
+	}
+	return append(b, '\n')
 }
 
 func (c *csvWriter) value(b []byte, p *Points, i int) []byte {
@@ -144,8 +147,6 @@ func (c *csvWriter) value(b []byte, p *Points, i int) []byte {
 	}
 	return strconv.AppendUint(b, p.Bits[i], 10)
 }
-
-func (c *csvWriter) Close() error { return c.Flush() }
 
 // text appends a field with printable letters only. Line ends and tabs stay, in quotes, as csv
 // allows.
@@ -179,14 +180,18 @@ func appendCSV(b []byte, s string) []byte {
 }
 
 type jsonWriter struct {
-	stream
+	bulk
 	columns []Column
 	keep    []bool
 	line    []byte
+
+	before, after []byte // what surrounds the times of a series
 }
 
 func newJSON(w io.Writer, columns []Column, opt Options) *jsonWriter {
-	return &jsonWriter{stream: newStream(w, opt.Zone), columns: columns, keep: machineColumns(columns, true)}
+	j := &jsonWriter{bulk: newBulk(w, opt.Zone), columns: columns, keep: machineColumns(columns, true)}
+	j.end = j.ending
+	return j
 }
 
 func (j *jsonWriter) Row(cells []Cell) error {
@@ -235,10 +240,7 @@ func (j *jsonWriter) Row(cells []Cell) error {
 	}
 	b = append(b, '}', '\n')
 	j.line = b
-	if _, err := j.Write(b); err != nil {
-		return err
-	}
-	return j.wrote()
+	return j.row(b)
 }
 
 // Series writes the rows. It formats the fields that they share only once.
@@ -248,7 +250,7 @@ func (j *jsonWriter) Series(head, tail []Cell, p *Points) error {
 		b = append(b, j.columns[i].Name...)
 		return append(b, '"', ':')
 	}
-	before, after := []byte{'{'}, []byte{'"'}
+	before, after := append(j.before[:0], '{'), append(j.after[:0], '"')
 	for i := range head {
 		if j.keep[i] {
 			before = append(j.value(field(before, i), &head[i]), ',')
@@ -261,16 +263,19 @@ func (j *jsonWriter) Series(head, tail []Cell, p *Points) error {
 		}
 	}
 	after = field(append(after, ','), len(head)+1+len(tail))
-	return j.series(&j.line, len(p.Wall), before, after, func(b []byte, i int) []byte {
-		b = j.stamp.append(b, p.Wall[i], j.zone)
-		if p.Miss == nil || p.Miss[i] == metric.Present {
-			b = j.point(b, p, i)
-		} else {
-			b = append(b, `null,"reason":`...)
-			b = AppendQuoted(b, p.Miss[i].String())
-		}
-		return append(b, '}', '\n')
-	})
+	j.before, j.after = before, after
+	return j.series(before, after, p)
+}
+
+// ending appends the value of a row.
+func (j *jsonWriter) ending(b []byte, p *Points, i int) []byte {
+	if p.Miss == nil || p.Miss[i] == metric.Present {
+		b = j.point(b, p, i)
+	} else {
+		b = append(b, `null,"reason":`...)
+		b = AppendQuoted(b, p.Miss[i].String())
+	}
+	return append(b, '}', '\n')
 }
 
 func (j *jsonWriter) point(b []byte, p *Points, i int) []byte {
@@ -313,8 +318,6 @@ func (j *jsonWriter) value(b []byte, v *Cell) []byte {
 
 // AppendJSON writes a cell other than a time as a json value.
 func AppendJSON(b []byte, c *Cell) []byte { return (&jsonWriter{}).value(b, c) }
-
-func (j *jsonWriter) Close() error { return j.Flush() }
 
 // AppendQuoted writes s as a json string, and escapes what a terminal would obey.
 func AppendQuoted(b []byte, s string) []byte {

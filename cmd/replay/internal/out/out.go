@@ -4,7 +4,6 @@
 package out
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"time"
@@ -206,6 +205,8 @@ type Points struct {
 // of head, the time, those of tail, and the value.
 type SeriesWriter interface {
 	Series(head, tail []Cell, p *Points) error
+	// Stop returns when no row is being written any more, for callers that give up before Close.
+	Stop()
 }
 
 // New begins a table, csv or json. Columns has those of all formats; the writer leaves out those
@@ -222,146 +223,4 @@ func New(w io.Writer, columns []Column, opt Options) Writer {
 		}
 		return newTable(w, columns, opt)
 	}
-}
-
-// stream flushes the first row at once, later rows by size and by time. So output appears as it
-// is made, with few writes.
-type stream struct {
-	*bufio.Writer
-	zone  *time.Location
-	rows  int
-	told  int // rows when it last checked how long they had waited
-	shown time.Time
-	stamp stampCache
-}
-
-func newStream(w io.Writer, zone *time.Location) stream {
-	return stream{Writer: bufio.NewWriterSize(w, pieceBytes), zone: zone}
-}
-
-const (
-	flushEvery = 100 * time.Millisecond
-	checkRows  = 256
-	pieceBytes = 64 << 10
-)
-
-func (s *stream) wrote() error {
-	s.rows++
-	if s.rows != 1 && s.rows%checkRows != 0 {
-		return nil
-	}
-	return s.show()
-}
-
-// series writes n rows in large pieces. row appends them one by one. Each of them has before in
-// front of the time, and after behind it.
-func (s *stream) series(line *[]byte, n int, before, after []byte, row func(b []byte, i int) []byte) error {
-	s.stamp.surround(before, after)
-	defer s.stamp.surround(nil, nil)
-	b := (*line)[:0]
-	for i := range n {
-		b = row(b, i)
-		s.rows++
-		if s.rows != 1 && i < n-1 && len(b) < pieceBytes {
-			continue
-		}
-		checked := s.rows/checkRows != s.told/checkRows
-		_, err := s.Write(b)
-		if err == nil && (s.rows == 1 || checked) {
-			s.told = s.rows
-			err = s.show()
-		}
-		if err != nil {
-			return err
-		}
-		b = b[:0]
-	}
-	*line = b
-	return nil
-}
-
-// show flushes after the first row, and later if the last flush was long enough ago.
-func (s *stream) show() error {
-	if now := time.Now(); s.rows == 1 || now.Sub(s.shown) >= flushEvery {
-		s.shown = now
-		return s.Flush()
-	}
-	return nil
-}
-
-// stampCache writes RFC 3339 times with nanoseconds. Successive times are usually in the same
-// hour.
-type stampCache struct {
-	from, to int64  // seconds since 1970 in the same hour and zone
-	hour     int64  // when that hour begins
-	stamp    []byte // template for the minutes and all below them
-	minutes  int    // index of the minutes in stamp
-
-	before, after []byte // text to write around each time
-	text          []byte // all together
-}
-
-// surround sets the text to write around each time.
-func (c *stampCache) surround(before, after []byte) {
-	c.before, c.after = before, after
-	c.compose()
-}
-
-func (c *stampCache) compose() {
-	c.text = append(append(append(c.text[:0], c.before...), c.stamp...), c.after...)
-}
-
-// turn fills the cache with the hour of sec, if it can.
-func (c *stampCache) turn(sec int64, zone *time.Location) bool {
-	t := time.Unix(sec, 0).In(zone)
-	_, offset := t.Zone()
-	if offset%60 != 0 || t.Year() < 0 || t.Year() > 9999 {
-		return false
-	}
-	c.hour = sec - int64(t.Minute()*60+t.Second())
-	c.from, c.to = c.hour, c.hour+3600
-	start, end := t.ZoneBounds()
-	if !start.IsZero() {
-		c.from = max(c.from, start.Unix())
-	}
-	if !end.IsZero() {
-		c.to = min(c.to, end.Unix())
-	}
-	c.stamp = t.AppendFormat(c.stamp[:0], "2006-01-02T15:")
-	c.minutes = len(c.stamp)
-	c.stamp = t.AppendFormat(append(c.stamp, "00:00.000000000"...), "Z07:00")
-	c.compose()
-	return true
-}
-
-// pairs has the numbers from 00 to 99.
-var pairs = func() (p [200]byte) {
-	for i := range 100 {
-		p[2*i], p[2*i+1] = byte('0'+i/10), byte('0'+i%10)
-	}
-	return p
-}()
-
-func (c *stampCache) append(b []byte, wall int64, zone *time.Location) []byte {
-	sec := wall / 1e9
-	ns := wall % 1e9
-	if ns < 0 {
-		sec, ns = sec-1, ns+1e9
-	}
-	if (sec < c.from || sec >= c.to) && !c.turn(sec, zone) {
-		b = time.Unix(0, wall).In(zone).AppendFormat(append(b, c.before...), "2006-01-02T15:04:05.000000000Z07:00")
-		return append(b, c.after...)
-	}
-	from := len(b) + len(c.before) + c.minutes
-	b = append(b, c.text...)
-	d := b[from : from+15]
-	within, n := uint32(sec-c.hour), uint32(ns)
-	minute, second := within/60, within%60
-	d[0], d[1] = pairs[2*minute], pairs[2*minute+1]
-	d[3], d[4] = pairs[2*second], pairs[2*second+1]
-	d[6] = byte('0' + n/1e8)
-	for i, two := range [4]uint32{n / 1e6 % 100, n / 1e4 % 100, n / 100 % 100, n % 100} {
-		d[7+2*i], d[8+2*i] = pairs[2*two], pairs[2*two+1]
-	}
-	return b
 }

@@ -3,6 +3,7 @@ package out
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -123,9 +124,12 @@ func testSeries(t *testing.T, points *Points, cols []Column, format Format) {
 	t.Helper()
 	opt := Options{Format: format, Zone: time.FixedZone("", -3*3600-1800)}
 	var one, all strings.Builder
-	byRow, bulk := New(&one, cols, opt), New(&all, cols, opt)
+	byRow, bulk := New(&one, cols, opt), New(visible.NewWriter(&all, false), cols, opt)
 	head, tail := []Cell{Str("h,1")}, []Cell{Str("m"), Str("i j")}
-	for range 100 { // beyond what is written together
+	for n := range batchRows / 2 { // in several batches
+		if n == batchRows/4 {
+			tail[1] = Str("ä\x1b")
+		}
 		for i, wall := range points.Wall {
 			v := Value(points.At(points.Type, i), nil, false)
 			if err := byRow.Row([]Cell{head[0], At(wall), tail[0], tail[1], v}); err != nil {
@@ -135,12 +139,59 @@ func testSeries(t *testing.T, points *Points, cols []Column, format Format) {
 		if err := bulk.(SeriesWriter).Series(head, tail, points); err != nil {
 			t.Fatal(err)
 		}
+		if n%(batchRows/5) == 0 {
+			for _, w := range []Writer{byRow, bulk} {
+				if err := w.Row([]Cell{head[0], {}, tail[0], tail[1], {}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 	}
 	byRow.Close()
 	bulk.Close()
 	if one.String() != all.String() {
 		t.Errorf("%s, %v: rows\n%.600s\nseries\n%.600s", format, points.Type, one.String(), all.String())
 	}
+}
+
+// An error of a write on another goroutine reaches the caller, and nothing is written after it.
+func TestSeriesFails(t *testing.T) {
+	for _, format := range []Format{CSV, JSON} {
+		full := &fullDisk{room: 2 << 20}
+		w := New(full, []Column{{Name: "time"}, {Name: "value"}}, Options{Format: format, Zone: time.UTC})
+		points := &Points{Type: metric.U64, Wall: make([]int64, 100), Column: metric.Column{Bits: make([]uint64, 100)}}
+		var err error
+		for n := 0; err == nil && n < batchRows; n++ {
+			err = w.(SeriesWriter).Series(nil, nil, points)
+		}
+		if !errors.Is(err, errFull) {
+			t.Errorf("%s: %v", format, err)
+		}
+		w.(SeriesWriter).Stop()
+		if err := w.Close(); !errors.Is(err, errFull) {
+			t.Errorf("%s: Close says %v", format, err)
+		}
+		if full.after {
+			t.Errorf("%s: it writes after an error", format)
+		}
+	}
+}
+
+var errFull = errors.New("full")
+
+// A fullDisk has room for some bytes.
+type fullDisk struct {
+	room          int
+	failed, after bool
+}
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	d.after = d.after || d.failed
+	if d.room -= len(b); d.room < 0 {
+		d.failed = true
+		return 0, errFull
+	}
+	return len(b), nil
 }
 
 func TestTimesAreRFC3339(t *testing.T) {
