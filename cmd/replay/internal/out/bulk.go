@@ -9,8 +9,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// batchRows is how many rows are formatted together on another goroutine, after the first ones.
-const batchRows = 8 << 10
+// A batch has that many rows, of that many series, at most. The first rows of an answer are in none.
+const (
+	batchRows  = 8 << 10
+	batchParts = 512
+)
 
 // A bulk writes rows one by one, and the rows of series in bulk. In a long answer it formats and
 // writes one batch of rows while its caller reads the next one.
@@ -86,7 +89,7 @@ func (s *bulk) series(before, after []byte, p *Points) error {
 		n := min(len(p.Wall)-from, batchRows-len(b.wall))
 		checked := (len(b.wall)+n)/checkRows != len(b.wall)/checkRows
 		b.add(before, after, p, from, n, plain)
-		if from += n; len(b.wall) == batchRows || checked && time.Since(s.began) >= flushEvery {
+		if from += n; len(b.wall) == batchRows || len(b.parts) == batchParts || checked && time.Since(s.began) >= flushEvery {
 			if err := s.hand(); err != nil {
 				return err
 			}
