@@ -12,7 +12,7 @@ import (
 
 // Cohorts divides a selection of one metric of processes or threads into cohorts, in the order
 // in which Select yields their instances. A cohort ends with the chunk that brings it to size
-// instances. The selection is a single cohort if there are less than four times as many, or if it
+// instances. The selection is a single cohort if there are less than twice as many, or if it
 // does not ask for all instances. The caller must query each cohort before it takes the next
 // one.
 func (r *Reader) Cohorts(sel Selection, size int) iter.Seq[Selection] {
@@ -59,7 +59,7 @@ func (r *Reader) census(sel *Selection, size int) *census {
 		}
 		return true
 	})
-	if total < 4*size {
+	if total < 2*size {
 		return nil
 	}
 	seeds := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}

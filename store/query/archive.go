@@ -17,9 +17,21 @@ type Archive = store.Archive
 // cohortSize is about how many instances are in a part of an answer.
 var cohortSize = 4 << 10
 
+// briefly is the length of a window of which few chunks are open at a time. Its cohorts have twice as many
+// instances: each cohort of each metric costs a look at all keys and names.
+const briefly = 2 * time.Hour
+
+// cohortSize returns about how many instances are in a part of the answer to r.
+func (r Request) cohortSize() int {
+	if r.To != 0 && r.To-r.From <= int64(briefly) {
+		return 2 * cohortSize
+	}
+	return cohortSize
+}
+
 // cohorts divides r, if it asks for one metric of processes or threads, into independent parts,
-// so that nothing need be kept from one to the next.
-func cohorts(a Archive, r Request) iter.Seq[Request] {
+// so that nothing need be kept from one to the next. size is about how many instances are in each.
+func cohorts(a Archive, r Request, size int) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		if len(r.Metrics) != 1 || r.Cohort != nil {
 			yield(r)
@@ -31,7 +43,7 @@ func cohorts(a Archive, r Request) iter.Seq[Request] {
 		}
 		sel := r.selection()
 		sel.Prior = true
-		for part := range a.Cohorts(sel, cohortSize) {
+		for part := range a.Cohorts(sel, size) {
 			r.Cohort = part.Cohort
 			if !yield(r) {
 				return

@@ -56,7 +56,7 @@ func ProcessRuns(a Archive, w Window, counters []ProcessCounter, levels []Proces
 		maps.DeleteFunc(last, func(_ seriesID, l *lastReading) bool { return l.Wall < begin-runsAtOnce })
 		r := &runsReader{fields: fields, from: begin, gains: newGainer(readBreaks(a, part), nil), fn: fn}
 		r.gains.last = last
-		for one := range cohorts(a, Request{Window: part, Metrics: fields.names[:1]}) {
+		for one := range cohorts(a, Request{Window: part, Metrics: fields.names[:1]}, cohortSize) {
 			sel := part.Selection(fields.names...)
 			sel.Prior, sel.Cohort = true, one.Cohort
 			for run := range a.Select(sel) {

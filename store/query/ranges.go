@@ -75,7 +75,7 @@ func Ranges(a Archive, r RangeRequest) iter.Seq2[*Range, error] {
 		for _, names := range readTogether(a, r) {
 			part := r
 			part.Metrics = names
-			for part.Request = range cohorts(a, part.Request) {
+			for part.Request = range cohorts(a, part.Request, cohortSize) {
 				var list []*tally
 				if d := a.Lookup(names[0]); r.Mode == Shown && d.Sem == metric.Counter {
 					list = tallyValues(a, part, names[0])

@@ -110,7 +110,7 @@ func RateUnits(u metric.Units) (metric.Units, float64) {
 func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
 		goOn := true
-		for part := range cohorts(a, r) {
+		for part := range cohorts(a, r, r.cohortSize()) {
 			read := readValues
 			if r.Step > 0 {
 				read = readSteps

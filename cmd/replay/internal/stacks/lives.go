@@ -8,7 +8,7 @@ import (
 )
 
 // cohortSize is about how many instances are held in memory at once.
-const cohortSize = 1 << 15
+const cohortSize = 1 << 16
 
 // runs yields the runs of a metric in a window. If there are very many instances, it does not
 // hold all of them in memory at once.
