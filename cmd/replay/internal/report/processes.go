@@ -64,11 +64,11 @@ func (s *stack) add(g grid, name int, from, to int64, x float64, began bool) {
 }
 
 // settle spreads the use of new processes over the intervals that they began in.
-func (s *stack) settle(g grid, lengths map[int64]int64) {
+func (s *stack) settle(g grid, lengths *sweepTimes) {
 	for _, wall := range slices.Sorted(maps.Keys(s.begun)) {
 		for i, x := range s.begun[wall] {
 			if x != 0 {
-				g.spread(wall-lengths[wall], wall, x, s.sums[i])
+				g.spread(wall-lengths.of(wall), wall, x, s.sums[i])
 			}
 		}
 	}
@@ -91,12 +91,36 @@ func (g grid) spread(from, to int64, x float64, out []float64) {
 	}
 }
 
+// sweepTimes are when processes were read, in rising order, and the length of time that each reading describes:
+// the longest of any process.
+type sweepTimes struct{ wall, length []int64 }
+
+// note notes a reading. at is where it may be already. note returns where the next one may be.
+func (r *sweepTimes) note(at int, wall, length int64) int {
+	if at >= len(r.wall) || r.wall[at] != wall {
+		known := false
+		if at, known = slices.BinarySearch(r.wall, wall); !known {
+			r.wall, r.length = slices.Insert(r.wall, at, wall), slices.Insert(r.length, at, length)
+		}
+	}
+	r.length[at] = max(r.length[at], length)
+	return at + 1
+}
+
+// of returns the length of time of a reading; 0 if there is none.
+func (r *sweepTimes) of(wall int64) int64 {
+	if at, known := slices.BinarySearch(r.wall, wall); known {
+		return r.length[at]
+	}
+	return 0
+}
+
 // sweeper reads all processes once, for the stacks and for the tables.
 type sweeper struct {
 	c                *collector
 	cpu, memory, io  *stack
 	footprints       bool
-	used, held       map[int64]int64 // readings of counters and of levels, with the length of time that each describes
+	used, held       sweepTimes // of counters and of levels
 	cells            grid
 	entries          map[*metric.Instance]*life
 	sweeps           map[int]*sweep
@@ -153,7 +177,7 @@ func (c *collector) processes() error {
 	if len(top[0].Consumers)+len(top[1].Consumers) == 0 {
 		return nil
 	}
-	s := &sweeper{c: c, used: make(map[int64]int64), held: make(map[int64]int64), entries: make(map[*metric.Instance]*life),
+	s := &sweeper{c: c, entries: make(map[*metric.Instance]*life),
 		sweeps: make(map[int]*sweep), ids: make(map[lifeID]int), table: &Processes{}, nameIDs: make(map[string]int), userIDs: make(map[string]int)}
 	n := c.grid.n
 	s.cpu, s.memory, s.io = newStack(namesOf(top[0].Consumers, most), n), newStack(namesOf(top[1].Consumers, most), n), newStack(namesOf(byTraffic(top[2], top[3]), most), n)
@@ -170,9 +194,9 @@ func (c *collector) processes() error {
 	if err != nil {
 		return err
 	}
-	c.stackPlot("processes-cpu", "CPU by process", "Of processes of the same name, as a share of one core. All together are at no time more than the machine has: what was read of them late is drawn before."+lastName, s.cpu, s.used, shares, c.cores)
-	c.stackPlot("processes-memory", "Memory by process", "What processes of the same name held."+lastName, s.memory, s.held, sizes, 0)
-	c.stackPlot("processes-io", "Disk traffic by process", "Read and written by processes of the same name."+lastName, s.io, s.used, sizesASecond, 0)
+	c.stackPlot("processes-cpu", "CPU by process", "Of processes of the same name, as a share of one core. All together are at no time more than the machine has: what was read of them late is drawn before."+lastName, s.cpu, &s.used, shares, c.cores)
+	c.stackPlot("processes-memory", "Memory by process", "What processes of the same name held."+lastName, s.memory, &s.held, sizes, 0)
+	c.stackPlot("processes-io", "Disk traffic by process", "Read and written by processes of the same name."+lastName, s.io, &s.used, sizesASecond, 0)
 	s.users()
 	s.finish()
 	return nil
@@ -275,17 +299,17 @@ func (s *sweeper) take(r *query.ProcessRun) {
 		s.entries[r.Instance] = l
 	}
 	g := s.c.grid
-	next := 0
+	next, at := 0, 0
 	for i, wall := range r.Wall {
 		x, length := r.Values[i], int64(r.Seconds[i]*1e9)
 		if x == x && length > 0 {
 			switch {
 			case to == nil:
 			case to == s.memory:
-				s.held[wall] = max(s.held[wall], length)
+				at = s.held.note(at, wall, length)
 				to.add(g, name, wall-length, wall, float64(x*r.Seconds[i]), false)
 			default:
-				s.used[wall] = max(s.used[wall], length)
+				at = s.used.note(at, wall, length)
 				to.add(g, name, wall-length, wall, x, r.Instance.Began() >= wall-length)
 			}
 		}
@@ -345,8 +369,8 @@ func (e *entry) set(r *query.ProcessRun, i int, wall int64) {
 
 // settle makes tables from what was read in a stretch of time.
 func (s *sweeper) settle() {
-	s.cpu.settle(s.c.grid, s.used)
-	s.io.settle(s.c.grid, s.used)
+	s.cpu.settle(s.c.grid, &s.used)
+	s.io.settle(s.c.grid, &s.used)
 	last := make(map[int]int64)
 	for _, l := range s.entries {
 		for i := range l.rows {
@@ -483,11 +507,11 @@ func (s *sweeper) finish() {
 
 // stackPlot adds the plot of a stack: what was used, divided by the time in which processes were
 // read. If whole is not 0, it limits the sum to whole times that time.
-func (c *collector) stackPlot(id, title, about string, s *stack, readings map[int64]int64, of *measure, whole float64) {
+func (c *collector) stackPlot(id, title, about string, s *stack, r *sweepTimes, of *measure, whole float64) {
 	covered := make([]float64, c.grid.n)
 	seconds, before := 0.0, int64(0)
-	for _, wall := range slices.Sorted(maps.Keys(readings)) {
-		length := readings[wall]
+	for i, wall := range r.wall {
+		length := r.length[i]
 		if wall-before < length*3/2 {
 			length = wall - before // The clock was set a little, or a process was missing in one reading.
 		}
