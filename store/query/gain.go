@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"maps"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -53,12 +54,40 @@ type lastReading struct {
 	missing bool // an absent value followed
 }
 
+// lastReadings are the last readings of series: by what the series of a metric share, then by their keys. Most
+// lookups are of the same metric as before.
+type lastReadings map[seriesID]map[string]*lastReading
+
+// of returns the last readings of the series that differ from id by their keys alone.
+func (l lastReadings) of(id seriesID) map[string]*lastReading {
+	id.key = ""
+	if l[id] == nil {
+		l[id] = make(map[string]*lastReading)
+	}
+	return l[id]
+}
+
+// len returns the number of series.
+func (l lastReadings) len() (n int) {
+	for _, of := range l {
+		n += len(of)
+	}
+	return n
+}
+
+// drop drops the series that drop says.
+func (l lastReadings) drop(drop func(id seriesID, r *lastReading) bool) {
+	for id, of := range l {
+		maps.DeleteFunc(of, func(_ string, r *lastReading) bool { return drop(id, r) })
+	}
+}
+
 // gainer turns the values of counters into gains, remembering each series'
 // last value from run to run and from archive to archive.
 type gainer struct {
 	breaks breaks
 	note   func(Note)
-	last   map[seriesID]*lastReading
+	last   lastReadings
 
 	// The current series.
 	archive  *store.ArchiveInfo
@@ -68,10 +97,11 @@ type gainer struct {
 	machine  []breakpoint // of the whole machine
 	own      []breakpoint // of the instance
 	interval int64
+	known    map[string]*lastReading // of the metric, by the keys of its instances
 }
 
 func newGainer(b breaks, note func(Note)) *gainer {
-	return &gainer{breaks: b, note: note, last: make(map[seriesID]*lastReading)}
+	return &gainer{breaks: b, note: note, last: make(lastReadings)}
 }
 
 // turn makes a series the current one.
@@ -82,14 +112,18 @@ func (g *gainer) turn(archive *store.ArchiveInfo, d *metric.Desc, in *metric.Ins
 	if g.archive != archive || g.metric != d {
 		g.machine = g.breaks.of(archive)
 		g.interval = interval(archive, d.Class)
+		g.known = g.last.of(idOf(archive, d, in))
 	}
 	g.archive, g.metric, g.instance = archive, d, in
 	g.own = g.breaks.ofInstance(archive, d.Indom, in)
-	id := idOf(archive, d, in)
-	g.cur = g.last[id]
+	key := ""
+	if in != nil {
+		key = in.Key
+	}
+	g.cur = g.known[key]
 	if g.cur == nil {
 		g.cur = &lastReading{}
-		g.last[id] = g.cur
+		g.known[key] = g.cur
 	}
 }
 

@@ -67,17 +67,19 @@ func (p *Past) went() {
 		return
 	}
 	p.began = true
-	if len(p.gains.last)+len(p.held) < p.kept+mostEnded {
+	if p.gains.last.len()+len(p.held) < p.kept+mostEnded {
 		return
 	}
 	var newest int64
-	for _, l := range p.gains.last {
-		newest = max(newest, l.Wall)
+	for _, of := range p.gains.last {
+		for _, l := range of {
+			newest = max(newest, l.Wall)
+		}
 	}
 	for _, v := range p.held {
 		newest = max(newest, v.wall)
 	}
-	maps.DeleteFunc(p.gains.last, func(id seriesID, l *lastReading) bool { return id.boot != "" && l.Wall < newest-longEnded })
+	p.gains.last.drop(func(id seriesID, l *lastReading) bool { return id.boot != "" && l.Wall < newest-longEnded })
 	maps.DeleteFunc(p.held, func(id seriesID, v heldValue) bool { return id.boot != "" && v.wall < newest-longEnded })
 	p.kept = len(p.gains.last) + len(p.held)
 }

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"maps"
 	"math"
 	"time"
 
@@ -48,12 +47,12 @@ func ProcessRuns(a Archive, w Window, counters []ProcessCounter, levels []Proces
 	if w.To != 0 {
 		to = min(to, w.To)
 	}
-	last := make(map[seriesID]*lastReading)
+	last := make(lastReadings)
 	for begin := from; begin <= to; begin += runsAtOnce {
 		part := Window{Hosts: w.Hosts, From: begin, To: min(begin+runsAtOnce-1, to)}
 		// Earlier readings show how far apart readings were: without them, a recorder that reads
 		// less often than planned would seem to pause here.
-		maps.DeleteFunc(last, func(_ seriesID, l *lastReading) bool { return l.Wall < begin-runsAtOnce })
+		last.drop(func(_ seriesID, l *lastReading) bool { return l.Wall < begin-runsAtOnce })
 		r := &runsReader{fields: fields, from: begin, gains: newGainer(readBreaks(a, part), nil), fn: fn}
 		r.gains.last = last
 		for one := range cohorts(a, Request{Window: part, Metrics: fields.names[:1]}, cohortSize) {
