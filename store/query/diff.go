@@ -130,19 +130,9 @@ func Compare(a Archive, r DiffRequest) (*Differences, error) {
 		return nil, err
 	}
 	d.every = p.b.every
-	// What is usual can only remove changes, so it is read only for those that are left.
 	candidates := s.candidates()
 	names := d.changedNames(p)
-	questions = nil
-	for n := range d.usual {
-		if len(candidates) > 0 {
-			questions = append(questions, s.usually(n, candidates))
-		}
-		if len(names) > 0 {
-			questions = append(questions, p.usually(d, n, names))
-		}
-	}
-	if err := shared(a, questions...); err != nil {
+	if err := d.readUsual(s, p, candidates, names); err != nil {
 		return nil, err
 	}
 	changes := s.changes(candidates)
@@ -349,22 +339,6 @@ func (s sample) trend() (float64, bool) {
 	n := len(s) - 1
 	last := s[len(s)-1]
 	return last, max(up, down)*10 >= n*8 && min(up, down)*10 <= n && relative(s[0], last) > 0.02
-}
-
-// unusual reports whether b differs from a more than the windows of the baseline differ from what
-// is usual.
-func unusual(a, b float64, others []float64, extreme float64) bool {
-	if len(others) == 0 {
-		return true
-	}
-	all := append(slices.Clone(others), a)
-	sorted := slices.Sorted(slices.Values(all))
-	center := middleValue(sorted)
-	far := 0.0
-	for _, x := range all {
-		far = max(far, math.Abs(x-center))
-	}
-	return math.Abs(b-center) > extreme*far
 }
 
 // together combines two independent variations. math.Hypot, like math.Log10, does not give the

@@ -97,16 +97,8 @@ func (d *differ) changedNames(p *processPair) map[string]bool {
 	for _, c := range d.compareUsage(p.a, p.b, nil, func(*Change) bool { return true }) {
 		names[c.Subject] = true
 	}
-	p.usual = make([]*usage, len(d.usual)) // not nil: what is usual is known
+	p.usual = []*usage{} // not nil: what is usual will be known
 	return names
-}
-
-// usually returns the question what processes of the names use in the n-th usual window.
-func (p *processPair) usually(d *differ, n int, names map[string]bool) func(Archive) error {
-	return func(a Archive) (err error) {
-		p.usual[n], err = d.asking(a).usage(d.usual[n], names)
-		return err
-	}
 }
 
 // processes returns the changes of the processes with the names.
@@ -217,6 +209,17 @@ func (d *differ) cameOrWent(list []*Change, a, b *usage, usual []*usage, keep fu
 	return out
 }
 
+// sizeable returns how much of the machine a difference in an aspect is, and whether that is large
+// enough for a line.
+func (d *differ) sizeable(aspect string, before, after float64) (impact float64, ok bool) {
+	diff := math.Abs(after - before)
+	impact = d.processImpact(aspect, diff)
+	if impact < leastImpact || relative(before, after) < leastRelative {
+		return impact, false
+	}
+	return impact, !(aspect == "cpu" && diff < 0.05 || (aspect == "read" || aspect == "write") && diff < 2e5)
+}
+
 // processChange compares what processes of one name used. It returns the aspect that changed
 // most, with the others in Also.
 func (d *differ) processChange(name string, a, b *usage, usual []*usage, keep func(*Change) bool) *Change {
@@ -224,11 +227,8 @@ func (d *differ) processChange(name string, a, b *usage, usual []*usage, keep fu
 	for _, as := range aspects {
 		before, after := a.amount(name, as.of), b.amount(name, as.of)
 		diff := math.Abs(after - before)
-		impact := d.processImpact(as.name, diff)
-		if impact < leastImpact || relative(before, after) < leastRelative {
-			continue
-		}
-		if as.name == "cpu" && diff < 0.05 || (as.name == "read" || as.name == "write") && diff < 2e5 {
+		impact, large := d.sizeable(as.name, before, after)
+		if !large {
 			continue
 		}
 		var others []float64

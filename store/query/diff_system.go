@@ -211,39 +211,12 @@ func score(c *Change) float64 {
 	return float64(surprise*(0.15+float64(0.85*math.Sqrt(c.Impact)))) + float64(0.1*c.Impact)
 }
 
-// usually returns the question what the metrics of candidates do in the n-th usual window.
-func (p *systemPair) usually(n int, candidates map[seriesKey]*Change) func(Archive) error {
-	seen := make(map[string]bool)
-	var names []string
-	for k := range candidates {
-		for _, name := range componentsOf(k.metric) {
-			if !seen[name] && p.d.a.Lookup(name) != nil {
-				seen[name] = true
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return func(a Archive) error {
-		err := p.d.asking(a).courses([]Window{p.d.usual[n]}, names, func(_ int, s *Series, c course) {
-			p.usual[n] = append(p.usual[n], usualMean{p.d.key(s.Metric, s.Instance), c.mean()})
-		})
-		p.usual[n] = append(p.usual[n], usualAwaits(p.usual[n])...)
-		return err
-	}
-}
-
 // compareUsual drops the candidates that other windows of the recording show to be ordinary.
 func (p *systemPair) compareUsual(candidates map[seriesKey]*Change) {
 	if len(p.usual) == 0 {
 		return
 	}
-	others := make(map[seriesKey][]float64)
-	for _, list := range p.usual {
-		for _, u := range list {
-			others[u.seriesKey] = append(others[u.seriesKey], u.mean)
-		}
-	}
+	others := p.others()
 	for k, c := range candidates {
 		mean := p.all[k].b.mean()
 		if !unusual(c.Before, mean, others[k], extreme) {
