@@ -104,7 +104,8 @@ func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 		return err
 	}
 	streams := l.streams
-	var m seriesModel
+	m := spareModels.Get().(*seriesModel)
+	defer spareModels.Put(m)
 	s := borrowSeries()
 	defer returnSeries(s)
 	first := 0
@@ -137,7 +138,7 @@ func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 				if i == last {
 					far = until // nothing after it is read
 				}
-				if err := s.decode(&d, &m, lives[i-first], l.misses.missOf(i), active, find, far); err != nil {
+				if err := s.decode(&d, m, lives[i-first], l.misses.missOf(i), active, find, far); err != nil {
 					return err
 				}
 				if d.short() {

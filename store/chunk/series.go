@@ -36,9 +36,10 @@ const (
 )
 
 func (m *seriesModel) init(mixed bool) {
-	m.first = freshNumber
 	if mixed {
 		m.first = priorNumber
+	} else {
+		m.first = freshNumber
 	}
 	fill(m.varies[:])
 	fill(m.method[:])
@@ -199,6 +200,9 @@ type Series struct {
 
 // spareSeries are series to decode into, whose memory is reused.
 var spareSeries = sync.Pool{New: func() any { return new(Series) }}
+
+// spareModels are models to decode with. They are large, and most columns are small.
+var spareModels = sync.Pool{New: func() any { return new(seriesModel) }}
 
 func borrowSeries() *Series  { return spareSeries.Get().(*Series) }
 func returnSeries(s *Series) { spareSeries.Put(s) }
