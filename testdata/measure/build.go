@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,7 +64,8 @@ func (m *measure) buildBefore() (*build, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(src)
-	if err := shell(`git archive "$1" | tar -x -C "$2" && mkdir -p "$2/testdata/measure" && cp -R testdata/measure/machine testdata/measure/makedays "$2/testdata/measure/"`,
+	if err := shell(`git archive "$1" | tar -x -C "$2" && mkdir -p "$2/testdata/measure" && cp -R testdata/measure/machine testdata/measure/makedays "$2/testdata/measure/" &&
+{ [ -d "$2/store/rewrite" ] || rm "$2/testdata/measure/machine/archive.go"; }`,
 		m.before, src); err != nil {
 		return nil, err
 	}
@@ -98,8 +100,8 @@ type made struct {
 		Bytes, Values int64
 	}
 	Seconds                                      float64
-	From, To                                     int64
-	Lasting, Short                               string
+	From, Middle, To                             int64
+	Lasting, Named, Short                        string
 	JournalWritten, CommitWritten, FinishWritten int64
 	Moments                                      []struct {
 		Dir string
@@ -125,23 +127,10 @@ func (d *made) bytes() (n int64) {
 	return n
 }
 
-// day returns how long a day is, and the options for a made-up machine: everything or, to try
-// things out, little.
-func (m *measure) day() (time.Duration, []string) {
-	if m.short {
-		return 10 * time.Minute, []string{"-day", "10m", "-processes", "30", "-round", "300"}
-	}
-	return 24 * time.Hour, nil
-}
-
 // make makes archives in a directory called name, or finds them there, made by the same program
 // with the same arguments.
 func (m *measure) make(b *build, name string, args ...string) (*made, error) {
-	dataset := m.dataset
-	if m.short {
-		dataset = ""
-	}
-	return m.makeOf(b, dataset, name, args...)
+	return m.makeOf(b, m.dataset.path, name, append(slices.Clone(m.dataset.args), args...)...)
 }
 
 func (m *measure) makeOf(b *build, dataset, name string, args ...string) (*made, error) {
@@ -188,7 +177,7 @@ func parseMade(text []byte, dir string, args []string) (*made, error) {
 // spans makes days in as many parts as there are processors, and a directory of links for each
 // of the given numbers of days, the last of which is all of them.
 func (m *measure) spans(b *build, numbers []int) (map[int]*made, error) {
-	length, extra := m.day()
+	length := m.day()
 	days := numbers[len(numbers)-1]
 	parts := min(processors(), days)
 	type result struct {
@@ -199,7 +188,7 @@ func (m *measure) spans(b *build, numbers []int) (map[int]*made, error) {
 	for p := range parts {
 		results[p] = make(chan result, 1)
 		from, to := p*days/parts, (p+1)*days/parts
-		args := append([]string{"-first", strconv.Itoa(from), "-days", strconv.Itoa(to - from)}, extra...)
+		args := []string{"-first", strconv.Itoa(from), "-days", strconv.Itoa(to - from)}
 		go func() {
 			d, err := m.make(b, fmt.Sprintf("days%d", p), args...)
 			results[p] <- result{d, err}
@@ -214,7 +203,7 @@ func (m *measure) spans(b *build, numbers []int) (map[int]*made, error) {
 			continue
 		}
 		if p == 0 {
-			all.From, all.Lasting, all.Short = r.d.From, r.d.Lasting, r.d.Short
+			all.From, all.Lasting, all.Named, all.Short = r.d.From, r.d.Lasting, r.d.Named, r.d.Short
 		}
 		all.Days = append(all.Days, r.d.Days...)
 	}
@@ -226,6 +215,7 @@ func (m *measure) spans(b *build, numbers []int) (map[int]*made, error) {
 		d := *all
 		d.Days = all.Days[:min(n, len(all.Days))]
 		d.dir, d.To = filepath.Join(m.work, fmt.Sprintf("span%d-%s", n, b.name)), all.From+int64(len(d.Days))*int64(length/time.Second)
+		d.Middle = (d.From + d.To) / 2
 		if err := link(&d); err != nil {
 			return nil, err
 		}

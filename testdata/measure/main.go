@@ -27,7 +27,7 @@ var documents = []string{"docs/MEASUREMENTS.md"}
 type measure struct {
 	before  string // commit
 	work    string
-	dataset string
+	dataset dataset
 	runs    int
 	days    int
 	minutes int
@@ -73,7 +73,7 @@ func main() {
 	m := &measure{tables: make(map[string]string)}
 	flag.StringVar(&m.before, "before", "", "commit to compare with")
 	flag.StringVar(&m.work, "work", "", "directory that keeps programs and archives for the next run; empty: a temporary one")
-	flag.StringVar(&m.dataset, "dataset", os.Getenv("TACHO_DATASET"), "recording that days are made of; empty: a machine is made up")
+	from := flag.String("dataset", os.Getenv("TACHO_DATASET"), "what days are made of: a recording, an archive, a directory of archives, or workstation, server, month (made up) or mac (recorded on the simulated one); empty: workstation")
 	flag.IntVar(&m.runs, "n", 7, "runs of each command")
 	flag.IntVar(&m.days, "days", 30, "archives of the longest span")
 	flag.IntVar(&m.minutes, "minutes", 10, "minutes of a live run")
@@ -85,7 +85,7 @@ func main() {
 	flag.BoolVar(&m.busy, "busy", false, "the machine is busy: show the least processor time of each command, not the time on the clock")
 	flag.Usage = usage
 	flag.Parse()
-	if err := m.run(flag.Args()); err != nil {
+	if err := m.run(*from, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "measure:", err)
 		os.Exit(1)
 	}
@@ -99,7 +99,7 @@ func usage() {
 	flag.PrintDefaults()
 }
 
-func (m *measure) run(names []string) error {
+func (m *measure) run(dataset string, names []string) error {
 	defer func() {
 		for _, f := range slices.Backward(m.scratch) {
 			f()
@@ -114,7 +114,7 @@ func (m *measure) run(names []string) error {
 			return fmt.Errorf("%q is nothing that can be measured: go run ./testdata/measure lists what is", name)
 		}
 	}
-	if err := m.prepare(); err != nil {
+	if err := m.prepare(dataset); err != nil {
 		return err
 	}
 	for _, c := range commands {
@@ -129,7 +129,7 @@ func (m *measure) run(names []string) error {
 	return m.finish()
 }
 
-func (m *measure) prepare() (err error) {
+func (m *measure) prepare(dataset string) (err error) {
 	if m.short {
 		m.runs, m.days, m.minutes = min(m.runs, 2), min(m.days, 3), min(m.minutes, 1)
 	}
@@ -144,10 +144,13 @@ func (m *measure) prepare() (err error) {
 	if err := os.MkdirAll(m.work, 0o755); err != nil {
 		return err
 	}
+	if err := m.chooseDataset(dataset); err != nil {
+		return err
+	}
 	if err := m.buildAll(); err != nil {
 		return err
 	}
-	m.tables["machine"] = aboutMachine(m)
+	m.table("machine", aboutMachine(m))
 	return nil
 }
 
@@ -173,6 +176,9 @@ func (m *measure) finish() error {
 	return nil
 }
 
+// table notes a table of the dataset.
+func (m *measure) table(name, text string) { m.tables[name+m.dataset.tables] = text }
+
 // say prints the progress of the run.
 func (m *measure) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
@@ -192,7 +198,7 @@ func aboutMachine(m *measure) string {
 	t.row("kernel", "Linux "+strings.TrimSpace(string(release)))
 	t.row("date", time.Now().UTC().Format("2006-01-02 15:04 MST"))
 	t.row("before", orDash(m.before))
-	t.row("days of", orWords(filepath.Base(m.dataset), m.dataset != "", "a machine that is made up"))
+	t.row("days of", m.dataset.title())
 	return t.String()
 }
 

@@ -25,7 +25,7 @@ const momentOf = 53 * time.Second
 func (m *measure) atMoments() error {
 	args := []string{"-live", "-process", "1s", "-day", "2h", "-moments", momentOf.String()}
 	if m.short {
-		args = []string{"-live", "-process", "1s", "-day", "5m", "-moments", momentOf.String(), "-processes", "30", "-round", "300"}
+		args = []string{"-live", "-process", "1s", "-day", "5m", "-moments", momentOf.String()}
 	}
 	of := make(map[string]*made)
 	for _, b := range m.builds {
@@ -54,7 +54,7 @@ func (m *measure) atMoments() error {
 		t.row(q.label, was, worst, number(slices.Min(now)), number(median(now)), number(most), number(median(cpu)), number(slices.Max(cpu)),
 			number(q.must), number(q.aim), verdict(most, q.must, q.aim))
 	}
-	m.tables["moments"] = t.String()
+	m.table("moments", t.String())
 	return nil
 }
 

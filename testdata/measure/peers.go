@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,13 +73,8 @@ func (v *victoria) start(program string) error {
 
 // load sends the day in the line protocol, and waits until it is merged.
 func (v *victoria) load() error {
-	_, extra := v.m.day()
-	dataset := v.m.dataset
-	if v.m.short {
-		dataset = ""
-	}
 	v.m.say("giving VictoriaMetrics the day")
-	cmd := exec.Command(filepath.Join(v.m.work, "tools", "plain"), append(extra, "-dataset", dataset, "-form", "lines")...)
+	cmd := exec.Command(filepath.Join(v.m.work, "tools", "plain"), append(slices.Clone(v.m.dataset.args), "-dataset", v.m.dataset.path, "-form", "lines")...)
 	cmd.Stderr = os.Stderr
 	lines, err := cmd.StdoutPipe()
 	if err != nil {

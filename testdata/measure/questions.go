@@ -32,7 +32,7 @@ var asked = []question{
 	{"rate of a counter, each minute", "rates kernel.all.cpu.user --from start --step 60s --format csv", 25, 15, 0, (*victoria).rateMinutes},
 	{"rate of a counter, each second", "rates kernel.all.cpu.user --from start --format csv", 30, 25, 0, (*victoria).rateSeconds},
 	{"one process by pid, `rates -i`", "rates proc.psinfo.utime -i {process} --from start --format csv", 30, 15, 0, (*victoria).process},
-	{"one process by name, `rates -i`", "rates proc.psinfo.utime -i *redis-server --from start --format csv", 30, 15, 0, nil},
+	{"one process by name, `rates -i`", "rates proc.psinfo.utime -i {named} --from start --format csv", 30, 15, 0, nil},
 	{"one that lived for minutes, `rates -i`", "rates proc.psinfo.utime -i {brief} --from start --format csv", 30, 15, 0, nil},
 	{"`ps PID --from start`", "ps {pid} --from start", 40, 20, 0, nil},
 	{"overview", "", 100, 50, 0, nil},
@@ -78,11 +78,11 @@ func (m *measure) unit(what string) string {
 
 // words returns the arguments of a question about d.
 func (m *measure) words(args string, d *made) []string {
-	length, _ := m.day()
+	length := m.day()
 	at := func(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
 	noon := d.From + int64(length/time.Second)/2
-	r := strings.NewReplacer("{pid}", d.Lasting, "{process}", "*"+d.Lasting+" *", "{brief}", "*"+d.Short+" *",
-		"{from}", at(d.From), "{to}", at(d.To), "{middle}", at((d.From+d.To)/2), "{late}", at(d.To-min(600, (d.To-d.From)/2)),
+	r := strings.NewReplacer("{pid}", d.Lasting, "{process}", "*"+d.Lasting+" *", "{named}", "*"+d.Named, "{brief}", "*"+d.Short+" *",
+		"{from}", at(d.From), "{to}", at(d.To), "{middle}", at(d.Middle), "{late}", at(d.To-min(600, (d.To-d.From)/2)),
 		"{noon}", at(noon), "{after}", at(noon+min(600, int64(length/time.Second)/4)), "{share}", strconv.Itoa(max(1, int(length/(24*time.Minute)))))
 	words := []string{"--archive", d.dir}
 	for _, w := range strings.Fields(args) {
@@ -128,22 +128,29 @@ func (m *measure) questions() error {
 	if err != nil {
 		return err
 	}
-	v := m.startVictoria()
-	defer v.stop()
-	if m.tables["questions"], err = m.questionTable(asked, days, v); err != nil {
-		return err
-	}
-	if m.tables["streams"], err = m.streamTable(days); err != nil {
-		return err
+	if m.dataset.tables != "" {
+		return m.questionsOfOthers(days)
 	}
 	lives, err := m.makeEach("live", "-live")
 	if err != nil {
 		return err
 	}
-	if m.tables["journal"], err = m.questionTable(askedLive, lives, nil); err != nil {
+	v := m.startVictoria()
+	defer v.stop()
+	text, err := m.questionTable(asked, days, v)
+	if err != nil {
 		return err
 	}
-	m.tables["missed"] = m.missedTable()
+	m.table("questions", text)
+	if text, err = m.streamTable(days); err != nil {
+		return err
+	}
+	m.table("streams", text)
+	if text, err = m.questionTable(askedLive, lives, nil); err != nil {
+		return err
+	}
+	m.table("journal", text)
+	m.table("missed", m.missedTable())
 	return nil
 }
 
@@ -161,10 +168,9 @@ func (m *measure) missedTable() string {
 
 // makeEach makes archives with each build.
 func (m *measure) makeEach(name string, args ...string) (map[string]*made, error) {
-	_, extra := m.day()
 	of := make(map[string]*made)
 	for _, b := range m.builds {
-		d, err := m.make(b, name, append(extra, args...)...)
+		d, err := m.make(b, name, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -316,7 +322,7 @@ func (m *measure) manyDays() error {
 		}
 		t.row(cells...)
 	}
-	m.tables["days"] = t.String()
+	m.table("days", t.String())
 	return nil
 }
 

@@ -26,16 +26,16 @@ var recordings = []struct {
 func (m *measure) size() error {
 	t := newTable("bytes per value, whole file", "values", "before", "now", "file, B", "xz -9e", "zpaq -m5", "must", "aim", "")
 	for i, r := range recordings {
-		dataset := m.dataset
-		if m.short || !r.dataset {
-			dataset = ""
+		path := m.dataset.path
+		if !r.dataset {
+			path = ""
 		}
-		if r.dataset && dataset == "" && r.args != "" {
+		if r.args != "" && (m.dataset.tables != "" || r.dataset && path == "") {
 			continue
 		}
 		args := strings.Fields(r.args)
-		if _, extra := m.day(); len(extra) > 0 || r.args == "" {
-			args = append(args, extra...)
+		if m.short || r.args == "" {
+			args = append(args, m.dataset.args...)
 		}
 		name := fmt.Sprintf("size%d", i)
 		if r.args == "" {
@@ -44,7 +44,7 @@ func (m *measure) size() error {
 		cells := map[string]float64{}
 		var now *made
 		for _, b := range m.builds {
-			d, err := m.makeOf(b, dataset, name, args...)
+			d, err := m.makeOf(b, path, name, args...)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func (m *measure) size() error {
 		xz, zpaq := "-", "-"
 		if r.plain {
 			var err error
-			if xz, zpaq, err = m.compressed(dataset, args, now); err != nil {
+			if xz, zpaq, err = m.compressed(path, args, now); err != nil {
 				return err
 			}
 		}
@@ -61,13 +61,17 @@ func (m *measure) size() error {
 		if len(m.builds) > 1 {
 			before = figure(cells["before"])
 		}
-		must, aim := "-", "-"
-		if r.must > 0 {
-			must, aim = number(r.must), number(r.aim)
+		must, aim, met := "-", "-", ""
+		if r.must > 0 && m.dataset.tables == "" {
+			must, aim, met = number(r.must), number(r.aim), verdict(cells["now"], r.must, r.aim)
 		}
-		t.row(r.label, number(float64(now.values())), before, figure(cells["now"]), number(float64(now.bytes())), xz, zpaq, must, aim, verdict(cells["now"], r.must, r.aim))
+		label := r.label
+		if m.dataset.days > 1 {
+			label = fmt.Sprintf("%d days", m.dataset.days)
+		}
+		t.row(label, number(float64(now.values())), before, figure(cells["now"]), number(float64(now.bytes())), xz, zpaq, must, aim, met)
 	}
-	m.tables["size"] = t.String()
+	m.table("size", t.String())
 	return nil
 }
 

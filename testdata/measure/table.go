@@ -47,7 +47,7 @@ func (t *table) row(cells ...string) {
 func (t *table) String() string { return t.b.String() }
 
 // place matches a table's place in a document.
-var place = regexp.MustCompile(`(?s)(<!-- table: ([a-z]+) -->\n).*?(<!-- end -->)`)
+var place = regexp.MustCompile(`(?s)(<!-- table: ([a-z ]+) -->\n).*?(<!-- end -->)`)
 
 // refresh puts tables into their places in a page; tables that were not made in this run stay.
 func refresh(page string, tables map[string]string) string {

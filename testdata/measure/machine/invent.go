@@ -3,29 +3,11 @@ package machine
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
+	"time"
 
 	"tachograph/sample/metric"
 )
-
-// invented are the groups of a made-up machine: how many metrics each has besides those that
-// questions are about, and its rows.
-var invented = []struct {
-	name    string
-	others  int
-	rows    []string
-	metrics []string // those that questions are about
-}{
-	{"cpu", 3, []string{"cpu", "cpu0", "cpu1"}, []string{"cpu.user", "cpu.nice", "cpu.system", "cpu.idle", "cpu.iowait"}},
-	{"stat", 3, []string{""}, []string{"stat.processes", "stat.ctxt", "stat.intr"}},
-	{"loadavg", 5, []string{""}, nil},
-	{"meminfo", 51, []string{""}, []string{"meminfo.MemTotal", "meminfo.MemFree", "meminfo.MemAvailable"}},
-	{"vmstat", 192, []string{""}, nil},
-	{"netstat", 311, []string{""}, nil},
-	{"disk", 14, []string{"vda", "loop0", "loop1", "loop2", "loop3", "loop4", "loop5", "loop6", "loop7", "zram0"}, []string{"disk.sectors_read", "disk.sectors_written", "disk.ms_io"}},
-	{"net", 14, []string{"lo", "eth0", "ifb0", "ifb1"}, []string{"net.rx_bytes", "net.tx_bytes"}},
-	{"filesystem", 3, []string{"/", "/dev", "/dev/shm", "/sys/fs/cgroup"}, []string{"fs.bavail", "fs.bfree"}},
-	{"pressure", 4, []string{"cpu some", "cpu full", "io some", "io full", "memory some", "memory full"}, nil},
-}
 
 // processMetrics are the metrics of a process, levels before counters.
 var processMetrics = []string{"state", "num_threads", "vsize", "rss", "fds", "utime", "stime", "minflt", "majflt", "read_bytes", "write_bytes",
@@ -33,30 +15,30 @@ var processMetrics = []string{"state", "num_threads", "vsize", "rss", "fds", "ut
 
 const processLevels = 5
 
-// commands are names of processes; the first of them run all the time.
-var commands = []string{"systemd", "sshd", "postgres", "redis-server", "nginx", "node", "python3", "perl", "bash", "sleep", "tail", "kworker/0:1",
-	"rcu_sched", "dockerd", "cc1", "ld", "go", "compile", "git", "make", "cat", "ls", "date", "awk", "gzip", "pgbench"}
+// firstSecond is 2025-11-24 00:00:00 UTC.
+const firstSecond = 1763942400e9
 
-const everRunning = 14
-
-// inventor makes up the machine, second by second.
+// inventor makes up a machine, second by second.
 type inventor struct {
-	rnd     *rand.Rand
-	blocks  []*metric.Block
-	procs   *metric.Block
-	pace    []int // how much each process does
-	ends    []int // the last second of each process
-	born    int
-	seconds int
-	steady  int // number of processes that live from the first second to the last
+	*shape
+	rnd    *rand.Rand
+	blocks []*metric.Block
+	procs  *metric.Block
+	pace   []int // how much each process does
+	ends   []int // the last second of each process
+	born   int
+	steady int // number of processes that live from the first second to the last
 }
 
-// Invent makes up a machine with a number of processes, read at an interval in seconds, and some
-// 870 series of the system, over a number of seconds that are played again and again. The same
+// invent makes up a machine, over a number of seconds that are played again and again. The same
 // arguments give the same machine.
-func Invent(seed uint64, processes, every, seconds int) *Machine {
-	v := &inventor{rnd: rand.New(rand.NewPCG(seed, 2)), seconds: seconds, steady: processes * 9 / 10}
-	for _, g := range invented {
+func invent(s *shape, o Options) *Machine {
+	processes := o.Processes
+	if processes == 0 {
+		processes = s.processes
+	}
+	v := &inventor{shape: s, rnd: rand.New(rand.NewPCG(o.Seed, 2)), steady: processes * s.steady / 100}
+	for _, g := range s.groups {
 		v.blocks = append(v.blocks, v.group(g.name, g.metrics, g.others, g.rows))
 	}
 	v.procs = v.group("process", processMetrics, 0, make([]string, processes))
@@ -64,14 +46,24 @@ func Invent(seed uint64, processes, every, seconds int) *Machine {
 	for i := range processes {
 		v.birth(i, 0)
 	}
+	v.settle()
 	k := newKeeper(false)
-	const day = 86400e9
-	start := metric.Stamp{Wall: 1763942400e9, Awake: day, Cont: day} // 2025-11-24 00:00:00 UTC
-	for n := range seconds {
+	up := int64(s.uptime) * 1e9
+	start := metric.Stamp{Wall: firstSecond, Awake: up, Cont: up}
+	for n := range o.Round {
 		at := metric.Stamp{Wall: start.Wall + int64(n)*1e9, Awake: start.Awake + int64(n)*1e9, Cont: start.Cont + int64(n)*1e9}
-		k.keep(v.second(at, n, every))
+		system, procs := v.second(at, n)
+		if n%o.System == 0 {
+			k.keep(system)
+		}
+		if n%o.Process == 0 {
+			k.keep(procs)
+		}
 	}
-	return newMachine(k.recording())
+	m := newMachine(k.recording())
+	m.describe(o)
+	m.Host.Name, m.calendar = s.host, s.calendar(o.Day)
+	return m
 }
 
 func (v *inventor) group(name string, metrics []string, others int, rows []string) *metric.Block {
@@ -113,24 +105,29 @@ func (v *inventor) group(name string, metrics []string, others int, rows []strin
 	return b
 }
 
+// birth lets a new process take the place of another.
 func (v *inventor) birth(i, n int) {
 	v.born++
 	b := v.procs
-	command := commands[v.rnd.IntN(len(commands))]
-	pid, start := 1000+v.born, int64(n+86400)*100
-	switch {
-	case i < v.steady:
-		command, v.ends[i] = commands[i%everRunning], 1<<30
+	p := person{command: commands[v.rnd.IntN(len(commands))]}
+	pid, start := 1000+v.born, int64(n+v.uptime)*100
+	if i < v.steady {
+		p.command, v.ends[i] = commands[i%everRunning], 1<<30
 		pid, start = 300+i, int64(100+i)
-	case v.rnd.IntN(3) > 0:
-		v.ends[i] = n + 1 + v.rnd.IntN(30)
-	default:
-		v.ends[i] = n + 30 + v.rnd.IntN(300)
+	} else {
+		v.ends[i] = n + v.lasts(v.rnd)
+	}
+	if v.people != nil {
+		p = v.people(v.rnd, i, i < v.steady)
 	}
 	if v.pace[i] = 1 + v.rnd.IntN(12); i%10 == 5 || i >= v.steady {
 		v.pace[i] = 40 + v.rnd.IntN(60)
 	}
-	b.Rows[i] = &metric.Instance{ID: uint64(v.born), Key: fmt.Sprintf("%d/%d", pid, start), Name: fmt.Sprintf("%06d %s", pid, command)}
+	b.Rows[i] = &metric.Instance{ID: uint64(v.born), Key: fmt.Sprintf("%d/%d", pid, start), Name: fmt.Sprintf("%06d %s", pid, p.command)}
+	if p.uid != "" {
+		began := time.Unix(0, firstSecond+start*1e7-int64(v.uptime)*1e9).UTC().Format(time.RFC3339Nano)
+		b.Rows[i].Labels = []metric.Label{{Name: "pid", Value: strconv.Itoa(pid)}, {Name: "start", Value: began}, {Name: "parent", Value: "1"}, {Name: "uid", Value: p.uid}}
+	}
 	for c := range b.Cols {
 		b.Cols[c].Bits[i] = 0
 	}
@@ -140,32 +137,39 @@ func (v *inventor) birth(i, n int) {
 	}
 }
 
-func (v *inventor) second(at metric.Stamp, n, every int) []*metric.Tick {
-	system := &metric.Tick{Class: metric.Fast, At: at, Blocks: v.blocks}
+// settle lets time pass before the first second, until as many processes are young and old as
+// at any later time.
+func (v *inventor) settle() {
+	for n := -v.before; n < 0; n++ {
+		for i := v.steady; i < len(v.ends); i++ {
+			if n == -v.before || v.ends[i] < n {
+				v.birth(i, n)
+			}
+		}
+	}
+}
+
+func (v *inventor) second(at metric.Stamp, n int) (system, procs *metric.Tick) {
 	for g, b := range v.blocks {
 		b.At = at
 		for c, d := range b.Group.Metrics {
 			for i := range b.Rows {
 				kind := int(mix(uint64(g), uint64(c), uint64(i)) % 100)
-				if c < len(invented[g].metrics) && i < 3 {
+				if c < len(v.groups[g].metrics) && i < 3 {
 					kind = 78 + c // questions are about it
 				}
 				v.step(&b.Cols[c].Bits[i], d.Sem, kind)
 			}
 		}
 	}
-	ticks := []*metric.Tick{system}
 	for i := range v.ends {
 		if v.ends[i] < n {
 			v.birth(i, n)
 		}
 		v.live(i)
 	}
-	if n%every == 0 {
-		v.procs.At = at
-		ticks = append(ticks, &metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{v.procs}})
-	}
-	return ticks
+	v.procs.At = at
+	return &metric.Tick{Class: metric.Fast, At: at, Blocks: v.blocks}, &metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{v.procs}}
 }
 
 // step changes a value of the system: most are constant, others change steadily, and some by

@@ -1,92 +1,106 @@
-// Package machine is a busy workstation for measurements: some 360 processes and 870 series of
-// the system, whose values all follow from a recording of 40 minutes and the number of the
-// second. The recording is a dataset, or made up if there is none (see Invent).
+// Package machine plays what a machine did for some minutes again and again, for as many days as
+// requested. What is played is a dataset: the recording of a workstation, an archive of any
+// recorder, or a machine that is made up (see Open). All values follow from it and from the
+// number of the second.
 //
-// The recording is played again and again, for as many days as requested: counters continue,
-// rising by more or less each time round, and levels are somewhat higher or lower. Instances
-// that lived through the whole recording live forever; other processes come again as new
-// processes.
+// Counters continue, rising by more or less each time round, and levels are somewhat higher or
+// lower. Instances that lived through all of the dataset live forever; other processes come
+// again as new processes. Some machines have a calendar: they sleep at night, and are switched
+// off at times.
 package machine
 
 import (
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
+	"math"
 
 	"tachograph/sample/metric"
 )
 
 // A Machine plays its recording. What it returns is valid until the next call.
 type Machine struct {
-	rec    *recording
-	round  int
-	at     int // of the recording's instants
-	system metric.Tick
-	proc   metric.Tick
-	names  map[*name]*metric.Instance // of the present round
+	Host      metric.Host
+	Intervals metric.Intervals
+	// static are the ticks that are read once per archive.
+	static   []*metric.Tick
+	rec      *recording
+	calendar *calendar // nil: it always runs
+	round    int
+	at       int   // of the recording's instants
+	began    int64 // how long the machine had run when the round began
+	boot     int
+	fresh    int // the round in which the machine was started
+	names    map[*name]*metric.Instance
+	tick     metric.Tick
 }
 
 // recording is what is played.
 type recording struct {
 	instants []instant
 	rows     []*row
+	series   []*series
 	period   int64
 	start    metric.Stamp
 }
 
-// group is a group of metrics with the names and in the units of the recorder.
-type group struct {
-	group  *metric.Group
-	scaled []bool   // its levels are numbers and not codes
-	factor []uint64 // for the recording's units
-	total  *metric.Group
-	sums   []int // the columns that total sums up
-	sumRow string
-	single bool
-	proc   bool
-}
-
+// instant is a tick of one class.
 type instant struct {
+	class  metric.Class
 	since  int64
 	blocks []block
 }
 
 type block struct {
 	group *group
-	rows  []*name
-	cols  [][]uint64
+	late  int64 // after the tick's own time
+	rows  []*row
+	names []*name
+	cols  []metric.Column
 }
 
-// row is an instance; for a process, its whole life.
+// row is an instance in a group. A group of a recorder may change while it runs; the series
+// remain.
 type row struct {
-	number  int
-	group   *group
-	first   []uint64
-	last    []uint64
-	gone    []uint64 // what its counters gained in earlier rounds
-	seen    int
+	number int
+	group  *group
+	life   *life
+	series []*series
+	seen   int
+}
+
+// series is the values of a metric of an instance.
+type series struct {
+	desc        *metric.Desc
+	row, column int // the first that it was found in
+	life        *life
+	known       bool // it had a value
+	first, last uint64
+	base        uint64 // what a counter began with in this boot
+	gone        uint64 // what it gained in earlier rounds
+	seen        int
+}
+
+// life is an instance; for a process, its whole life.
+type life struct {
+	rows    []*row
 	stays   bool
 	current *name
 }
 
-// name is a row with the name that it had for a time.
+// name is an instance with the name that it had for a time.
 type name struct {
-	row  *row
+	life *life
 	inst metric.Instance
 }
 
 // newMachine returns a machine at the first second of rec, which is complete.
 func newMachine(rec *recording) *Machine {
-	procs := 0
-	for _, in := range rec.instants {
-		if slices.ContainsFunc(in.blocks, func(b block) bool { return b.group.proc }) {
-			procs++
+	for _, r := range rec.rows {
+		g := r.group
+		if r == r.life.rows[0] {
+			r.life.stays = !g.perBoot || r.seen == g.seen
 		}
 	}
-	for _, r := range rec.rows {
-		r.stays = !r.group.proc || r.seen == procs
-		r.gone = make([]uint64, len(r.first))
+	for _, s := range rec.series {
+		s.base = s.first
 	}
 	return &Machine{rec: rec, names: make(map[*name]*metric.Instance)}
 }
@@ -97,138 +111,195 @@ func (m *Machine) Start() metric.Stamp { return m.rec.start }
 // AtEnd reports whether the recording has just been played to its end.
 func (m *Machine) AtEnd() bool { return m.at == len(m.rec.instants) }
 
-// Peek returns the instant of the next ticks.
-func (m *Machine) Peek() metric.Stamp {
+// A Place is an instant of a machine's life.
+type Place struct {
+	Ran  int64 // how long the machine has been awake since Start, in all boots
+	At   metric.Stamp
+	Boot int
+}
+
+// next is the place of the next tick, with its round and index there.
+type next struct {
+	Place
+	began int64
+	at    int
+}
+
+// Peek returns the place of the next tick.
+func (m *Machine) Peek() Place { return m.next().Place }
+
+func (m *Machine) next() next {
+	n := next{Place: Place{Boot: m.boot}, began: m.began, at: m.at}
 	if m.AtEnd() {
-		return m.stamp(m.rec.period * int64(m.round+1))
+		n.began, n.at = m.began+m.rec.period, 0
 	}
-	return m.stamp(m.rec.instants[m.at].since + m.rec.period*int64(m.round))
+	n.Ran = n.began + m.rec.instants[n.at].since
+	if m.calendar != nil {
+		if boot := m.calendar.begins(m.boot + 1); n.Ran >= boot {
+			n.Boot, n.began, n.at = m.boot+1, boot, 0
+			n.Ran = boot + m.rec.instants[0].since
+		}
+	}
+	n.At = m.stamp(n.Ran, n.Boot)
+	return n
 }
 
-// stamp returns the instant that is since nanoseconds after the start.
-func (m *Machine) stamp(since int64) metric.Stamp {
+// stamp returns the time at which the machine has been awake for ran.
+func (m *Machine) stamp(ran int64, boot int) metric.Stamp {
 	s := m.rec.start
-	return metric.Stamp{Wall: s.Wall + since, Awake: s.Awake + since, Cont: s.Cont + since}
+	if m.calendar == nil {
+		return metric.Stamp{Wall: s.Wall + ran, Awake: s.Awake + ran, Cont: s.Cont + ran}
+	}
+	began := m.calendar.begins(boot)
+	wall := m.calendar.wall(ran)
+	return metric.Stamp{Wall: s.Wall + wall, Awake: s.Awake + ran - began, Cont: s.Cont + wall - m.calendar.wall(began)}
 }
 
-// Next returns the ticks of the next instant; processes is nil if they are not read then.
-func (m *Machine) Next() (system, processes *metric.Tick) {
-	at := m.Peek()
-	if m.AtEnd() {
+// move makes n the present round.
+func (m *Machine) move(n next) {
+	switch {
+	case n.Boot != m.boot:
+		m.restart()
+		m.boot = n.Boot
+	case n.began != m.began:
 		m.again()
 	}
+	m.began, m.at = n.began, n.at
+}
+
+// Next returns the next tick.
+func (m *Machine) Next() *metric.Tick {
+	n := m.next()
+	m.move(n)
 	in := &m.rec.instants[m.at]
 	m.at++
-	m.system = metric.Tick{Class: metric.Fast, At: at}
-	m.proc = metric.Tick{Class: metric.Process, At: at}
+	m.tick = metric.Tick{Class: in.class, At: n.At}
 	for i := range in.blocks {
 		b := &in.blocks[i]
-		t := &m.system
-		if b.group.proc {
-			t = &m.proc
-		}
-		now := m.block(b, at)
-		t.Blocks = append(t.Blocks, now)
+		now := m.block(b, metric.Stamp{Wall: n.At.Wall + b.late, Awake: n.At.Awake + b.late, Cont: n.At.Cont + b.late})
+		m.tick.Blocks = append(m.tick.Blocks, now)
 		if b.group.total != nil {
-			t.Blocks = append(t.Blocks, b.group.totals(now))
+			m.tick.Blocks = append(m.tick.Blocks, b.group.totals(now))
 		}
 	}
-	if len(m.proc.Blocks) == 0 {
-		return &m.system, nil
-	}
-	return &m.system, &m.proc
+	return &m.tick
 }
 
-// SkipTo skips everything before since nanoseconds have passed.
-func (m *Machine) SkipTo(since int64) {
-	for m.rec.period*int64(m.round+1) <= since {
-		m.again()
-	}
-	for m.Peek().Cont-m.rec.start.Cont < since {
+// SkipTo skips everything before the machine has been awake for ran.
+func (m *Machine) SkipTo(ran int64) {
+	for n := m.next(); n.Ran < ran; n = m.next() {
+		m.move(n)
 		m.at++
 	}
 }
 
-// again begins the next round.
-func (m *Machine) again() {
-	for _, r := range m.rec.rows {
-		for c, d := range r.group.group.Metrics {
-			if d.Sem == metric.Counter {
-				gain := int64(r.last[c] - r.first[c])
-				r.gone[c] += uint64(int64(float64(gain)*m.factor(r, c, d.Sem)) + gain/int64(r.seen))
-			}
+// Static returns the ticks that are read once per archive, as read at an instant.
+func (m *Machine) Static(at metric.Stamp) []*metric.Tick {
+	for _, t := range m.static {
+		t.At = at
+		for _, b := range t.Blocks {
+			b.At = at
 		}
 	}
-	m.round, m.at = m.round+1, 0
+	return m.static
+}
+
+// again begins the next round.
+func (m *Machine) again() {
+	for _, s := range m.rec.series {
+		switch {
+		case s.desc.Sem != metric.Counter:
+		case isFloat(s.desc.Type):
+			gain := metric.Number(s.desc.Type, s.last) - metric.Number(s.desc.Type, s.first)
+			s.gone = math.Float64bits(math.Float64frombits(s.gone) + gain)
+		default:
+			gain := int64((s.last - s.first) & mask(s.desc))
+			s.gone += uint64(int64(float64(gain)*m.factor(s)) + gain/int64(s.seen))
+		}
+	}
+	m.round++
+	clear(m.names)
+}
+
+// restart begins the next round after a boot: counters begin with nothing.
+func (m *Machine) restart() {
+	for _, s := range m.rec.series {
+		s.gone, s.base = 0, 0
+	}
+	m.round++
+	m.fresh = m.round
 	clear(m.names)
 }
 
 // factor returns the factor for the values of a series in this round.
-func (m *Machine) factor(r *row, c int, sem metric.Semantics) float64 {
+func (m *Machine) factor(s *series) float64 {
 	if m.round == 0 {
 		return 1
 	}
-	u := float64(mix(uint64(m.round), uint64(r.number), uint64(c))>>11) / (1 << 53)
-	if sem == metric.Counter {
-		return 0.7 + 0.6*u
+	u := float64(mix(uint64(m.round), uint64(s.row), uint64(s.column))>>11) / (1 << 53)
+	if s.desc.Sem == metric.Counter {
+		return 0.7 + float64(0.6*u)
 	}
-	return 0.98 + 0.04*u
+	return 0.98 + float64(0.04*u)
 }
 
 func (m *Machine) block(b *block, at metric.Stamp) *metric.Block {
 	g := b.group
 	out := &metric.Block{Group: g.group, At: at, Rows: make([]*metric.Instance, len(b.rows)), Cols: make([]metric.Column, len(b.cols))}
-	for i, n := range b.rows {
-		if !g.single {
+	for i, n := range b.names {
+		if n != nil && !g.single {
 			out.Rows[i] = m.instance(n)
 		}
 	}
-	for c, values := range b.cols {
-		bits := make([]uint64, len(values))
-		for i, v := range values {
-			bits[i] = m.value(b.rows[i].row, c, v) * g.factor[c]
+	for c, col := range b.cols {
+		bits := make([]uint64, len(col.Bits))
+		for i, v := range col.Bits {
+			if col.Miss == nil || col.Miss[i] == metric.Present {
+				bits[i] = m.value(b.rows[i].series[c], g.scaled[c], v) * g.factor[c]
+			}
 		}
-		out.Cols[c].Bits = bits
+		out.Cols[c] = metric.Column{Bits: bits, Words: col.Words, Miss: col.Miss}
 	}
 	return out
 }
 
-// value returns v changed for this round.
-func (m *Machine) value(r *row, c int, v uint64) uint64 {
-	sem := r.group.group.Metrics[c].Sem
-	switch f := m.factor(r, c, sem); {
-	case !r.group.scaled[c] || m.round == 0:
+// value returns v changed for this round; scaled says that it is a number and not a code.
+func (m *Machine) value(s *series, scaled bool, v uint64) uint64 {
+	d, f := s.desc, m.factor(s)
+	switch {
+	case !scaled || m.round == 0:
 		return v
-	case sem != metric.Counter:
-		return uint64(int64(float64(v)*f + 0.5))
-	case r.stays:
-		return r.first[c] + r.gone[c] + uint64(int64(float64(v-r.first[c])*f))
-	default:
+	case d.Sem != metric.Counter:
+		return uint64(int64(float64(float64(v)*f) + 0.5))
+	case isFloat(d.Type):
+		return s.addFloat(v)
+	case !s.life.stays:
 		return uint64(int64(float64(v) * f))
 	}
+	v = s.base + s.gone + uint64(int64(float64((v-s.first)&mask(d))*f))
+	if d.Type == metric.I32 {
+		return uint64(int32(v))
+	}
+	return v & mask(d)
 }
 
-// instance returns the instance that takes the place of n in this round.
-func (m *Machine) instance(n *name) *metric.Instance {
-	if m.round == 0 {
-		return &n.inst
+// addFloat returns a counter in floating point, which gains the same in each round.
+func (s *series) addFloat(v uint64) uint64 {
+	if !s.life.stays {
+		return v
 	}
-	if n.row.stays {
-		return &n.row.current.inst
+	t := s.desc.Type
+	sum := metric.Number(t, v) - metric.Number(t, s.first) + metric.Number(t, s.base) + math.Float64frombits(s.gone)
+	if t == metric.F32 {
+		return uint64(math.Float32bits(float32(sum)))
 	}
-	now := m.names[n]
-	if now == nil {
-		pid, start, _ := strings.Cut(n.inst.Key, "/")
-		p, _ := strconv.Atoi(pid)
-		s, _ := strconv.ParseInt(start, 10, 64)
-		_, command, _ := strings.Cut(strings.TrimSpace(n.inst.Name), " ")
-		p = 300 + (p+m.round*40000)%4000000
-		now = &metric.Instance{ID: uint64(m.round)<<32 + n.inst.ID, Rev: n.inst.Rev, Name: fmt.Sprintf("%06d %s", p, command),
-			Key: fmt.Sprintf("%d/%d", p, s+int64(m.round)*m.rec.period/1e7)}
-		m.names[n] = now
-	}
-	return now
+	return math.Float64bits(sum)
 }
+
+func isFloat(t metric.Type) bool { return t == metric.F32 || t == metric.F64 }
+
+// mask returns the bits that a counter has.
+func mask(d *metric.Desc) uint64 { return 1<<d.Bits() - 1 }
 
 // totals sums up the rows, or takes the row that is the total, as processors have.
 func (g *group) totals(b *metric.Block) *metric.Block {

@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"tachograph/sample/metric"
 )
@@ -10,33 +11,50 @@ import (
 // TestSameAgain wants the same values of two machines, also of one that left
 // out what came before, and that counters of what stays never fall.
 func TestSameAgain(t *testing.T) {
-	const period, days = 120, 3
-	one, other, late := Invent(1, 20, 10, period), Invent(1, 20, 10, period), Invent(1, 20, 10, period)
-	late.SkipTo(period * 1e9 * 3 / 2)
-	last := make(map[string]uint64)
-	stayed := 0
-	for n := range period * days {
-		a, pa := one.Next()
-		b, pb := other.Next()
-		text := show(a) + show(pa)
-		if text != show(b)+show(pb) {
-			t.Fatalf("second %d differs", n)
-		}
-		if n >= period*3/2 {
-			c, pc := late.Next()
-			if text != show(c)+show(pc) {
-				t.Fatalf("second %d differs where the ones before were left out", n)
+	const period, days = 40, 3
+	for _, dataset := range []string{"workstation", "server", "month", "../../incidents/thermal"} {
+		o := Options{System: 1, Process: 10, Round: period, Processes: 20, Seed: 1, Day: days * period * time.Second}
+		open := func() *Machine {
+			m, err := Open(dataset, o)
+			if err != nil {
+				t.Fatal(err)
 			}
+			return m
 		}
-		if (pa != nil) != (n%10 == 0) {
-			t.Fatalf("second %d: processes %v", n, pa != nil)
+		one, other, late := open(), open(), open()
+		late.SkipTo(period * 1e9 * 3 / 2)
+		last := make(map[string]uint64)
+		stayed, boot, at := 0, 0, one.Start()
+		for one.Peek().Ran < days*one.Day(o.Day) {
+			now := one.Peek()
+			if now.Boot != boot {
+				clear(last)
+				boot = now.Boot
+			} else if now.At.Wall < at.Wall || now.At.Awake < at.Awake || now.At.Cont < at.Cont {
+				t.Fatalf("%s: %v after %v", dataset, now.At, at)
+			}
+			at = now.At
+			a := one.Next()
+			text := show(a)
+			if text != show(other.Next()) {
+				t.Fatalf("%s: the tick at %v differs", dataset, now)
+			}
+			if now.Ran >= period*1e9*3/2 {
+				if text != show(late.Next()) {
+					t.Fatalf("%s: the tick at %v differs where the ones before were left out", dataset, now)
+				}
+			}
+			if a.Class == metric.Process && now.Ran%1e10 != 0 && dataset != "month" && one.Host.Platform == "linux" {
+				t.Fatalf("%s: processes at %v", dataset, now)
+			}
+			stayed += neverFalls(t, a, last)
 		}
-		for _, tick := range []*metric.Tick{a, pa} {
-			stayed += neverFalls(t, tick, last)
+		if stayed < 10*period {
+			t.Errorf("%s: %d readings of counters that had been there before", dataset, stayed)
 		}
-	}
-	if stayed < 10*period {
-		t.Errorf("%d readings of counters that had been there before", stayed)
+		if want := map[string]int{"month": 1}[dataset]; boot != want {
+			t.Errorf("%s: %d boots, want %d", dataset, boot, want)
+		}
 	}
 }
 
@@ -63,7 +81,7 @@ func neverFalls(t *testing.T, tick *metric.Tick, last map[string]uint64) (seen i
 	for _, b := range tick.Blocks {
 		for c, d := range b.Group.Metrics {
 			for i, in := range b.Rows {
-				if d.Sem != metric.Counter {
+				if miss := b.Cols[c].Miss; d.Sem != metric.Counter || miss != nil && miss[i] != metric.Present {
 					continue
 				}
 				k := d.Name

@@ -64,9 +64,22 @@ var families = map[string]struct {
 	"stat":       {"stat.stat.", "kernel.all.stat.", true},
 }
 
+// group is a group of metrics with the names and in the units of the recorder.
+type group struct {
+	group   *metric.Group
+	scaled  []bool   // its levels are numbers and not codes
+	factor  []uint64 // for the recording's units
+	total   *metric.Group
+	sums    []int // the columns that total sums up
+	sumRow  string
+	single  bool
+	perBoot bool // its instances are processes
+	seen    int  // how often it was read
+}
+
 // newGroup returns g as the recorder has it or, if plain, as it is in the recording.
 func newGroup(g *metric.Group, plain bool) *group {
-	out := &group{proc: g.Name == "process", scaled: make([]bool, len(g.Metrics)), factor: make([]uint64, len(g.Metrics))}
+	out := &group{perBoot: metric.PerBoot(g.Indom), scaled: make([]bool, len(g.Metrics)), factor: make([]uint64, len(g.Metrics))}
 	for c, d := range g.Metrics {
 		out.scaled[c], out.factor[c] = !strings.HasSuffix(d.Name, ".state"), 1
 	}
@@ -104,10 +117,19 @@ func newGroup(g *metric.Group, plain bool) *group {
 	return out
 }
 
-// Static returns what is read once per archive.
-func Static(at metric.Stamp) *metric.Tick {
+// scaleLevels says which metrics of an archive differ from round to round: counters, and levels
+// that have a unit. Others may be codes.
+func (g *group) scaleLevels() {
+	for c, d := range g.group.Metrics {
+		unsigned := d.Type == metric.U32 || d.Type == metric.U64
+		g.scaled[c] = d.Sem == metric.Counter || d.Sem == metric.Instant && d.Units != metric.NoUnits && unsigned
+	}
+}
+
+// static returns what is read once per archive of a machine whose recording does not say.
+func static() *metric.Tick {
 	d := &metric.Desc{Name: "hinv.ncpu", Type: metric.U32, Sem: metric.Discrete, Class: metric.Static, Help: "Processors"}
-	return &metric.Tick{Class: metric.Static, At: at, Blocks: []*metric.Block{{
-		Group: &metric.Group{Name: "hinv", Metrics: []*metric.Desc{d}}, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: []uint64{2}}},
+	return &metric.Tick{Class: metric.Static, Blocks: []*metric.Block{{
+		Group: &metric.Group{Name: "hinv", Metrics: []*metric.Desc{d}}, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: []uint64{2}}},
 	}}}
 }

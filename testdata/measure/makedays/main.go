@@ -19,24 +19,24 @@ import (
 
 // options say what to make.
 type options struct {
-	out, dataset     string
-	first, days      int
-	day, every       time.Duration
-	moments          time.Duration
-	live, once       bool
-	processes, round int
-	seed             uint64
+	out, dataset           string
+	first, days            int
+	day, system, processes time.Duration
+	moments                time.Duration
+	live                   bool
+	play                   machine.Options
 }
 
 // Made is what was made.
 type Made struct {
 	Days    []Day `json:"days"`
 	Seconds float64
-	// From and To are the first instant, and the one after the last, in seconds since 1970.
-	From, To int64
-	// Lasting is the PID of a process that lives all the time, Short of one that lives for some
-	// minutes.
-	Lasting, Short string
+	// From and To are the first instant, and the one after the last, in seconds since 1970;
+	// Middle is one in the middle of the middle day, when the machine is awake.
+	From, Middle, To int64
+	// Lasting is the PID of a process that lives all the time, Named the name of such a one, and
+	// Short the PID of one that lives for some minutes.
+	Lasting, Named, Short string
 	// The bytes that were passed to write(2).
 	JournalWritten, CommitWritten, FinishWritten int64
 	Moments                                      []Moment
@@ -51,17 +51,18 @@ type Day struct {
 func main() {
 	var o options
 	flag.StringVar(&o.out, "out", "", "directory for the archives; it must be there and be empty")
-	flag.StringVar(&o.dataset, "dataset", os.Getenv("TACHO_DATASET"), "recording to play; empty: a machine is made up")
+	flag.StringVar(&o.dataset, "dataset", os.Getenv("TACHO_DATASET"), "what to play: a recording, an archive, a directory of archives, or workstation, server or month, which are made up; empty: workstation")
 	flag.IntVar(&o.first, "first", 0, "days to leave out")
-	flag.IntVar(&o.days, "days", 1, "archives")
+	flag.IntVar(&o.days, "days", 1, "days; an archive ends with a day or with a boot")
 	flag.DurationVar(&o.day, "day", 24*time.Hour, "how long a day is")
-	flag.DurationVar(&o.every, "process", 10*time.Second, "interval of the processes' metrics")
+	flag.DurationVar(&o.system, "system", time.Second, "of a machine that is made up: interval of the system's metrics")
+	flag.DurationVar(&o.processes, "process", 10*time.Second, "interval of the processes' metrics, except in an archive")
 	flag.BoolVar(&o.live, "live", false, "leave the last archive as a recorder leaves it that is killed a minute before the day ends")
 	flag.DurationVar(&o.moments, "moments", 0, "with -live: copy the directory of the archive so often in the last hour")
-	flag.BoolVar(&o.once, "once", false, "play the dataset once, under its own names")
-	flag.IntVar(&o.processes, "processes", 361, "of a machine that is made up: processes at a time")
-	flag.IntVar(&o.round, "round", 2400, "of a machine that is made up: seconds after which it begins again")
-	flag.Uint64Var(&o.seed, "seed", 1, "of a machine that is made up: which")
+	flag.BoolVar(&o.play.Plain, "once", false, "play the recording once, under its own names")
+	flag.IntVar(&o.play.Processes, "processes", 0, "of a machine that is made up: processes at a time; 0: as many as such a machine has")
+	flag.IntVar(&o.play.Round, "round", 2400, "of an archive or of a machine that is made up: seconds after which it begins again")
+	flag.Uint64Var(&o.play.Seed, "seed", 1, "of a machine that is made up: which")
 	flag.Parse()
 	made, err := run(o)
 	if err == nil {
@@ -74,7 +75,8 @@ func main() {
 }
 
 func run(o options) (*Made, error) {
-	m, err := newMachine(o)
+	o.play.System, o.play.Process, o.play.Day = int(o.system/time.Second), int(o.processes/time.Second), o.day
+	m, err := machine.Open(o.dataset, o.play)
 	if err != nil {
 		return nil, err
 	}
@@ -82,22 +84,15 @@ func run(o options) (*Made, error) {
 	if err := os.Mkdir(work, 0o750); err != nil {
 		return nil, err
 	}
-	mk := &maker{options: o, m: m, work: work, made: &Made{From: m.Start().Wall/1e9 + int64(o.first)*int64(o.day/time.Second)}, clock: new(clock)}
-	m.SkipTo(int64(o.first) * int64(o.day))
+	mk := &maker{options: o, m: m, work: work, length: m.Day(o.day), made: &Made{}, clock: new(clock)}
+	m.SkipTo(int64(o.first) * mk.length)
+	mk.made.From = m.Peek().At.Wall / 1e9
 	began := time.Now()
-	if err := mk.days(); err != nil {
+	if err := mk.all(); err != nil {
 		return nil, err
 	}
 	mk.made.Seconds = time.Since(began).Seconds()
 	return mk.made, nil
-}
-
-func newMachine(o options) (*machine.Machine, error) {
-	every := int(o.every / time.Second)
-	if o.dataset == "" {
-		return machine.Invent(o.seed, o.processes, every, o.round), nil
-	}
-	return machine.Recorded(o.dataset, every, o.once)
 }
 
 // clock is the time on the machine.
@@ -111,6 +106,9 @@ type maker struct {
 	m        *machine.Machine
 	w        *recording.Writer
 	work     string
+	length   int64 // for how much of a day the machine is awake
+	boot     int
+	last     metric.Stamp
 	made     *Made
 	clock    *clock
 	finished chan error // the end of the previous day
@@ -120,79 +118,126 @@ type maker struct {
 	nextMoment int64
 }
 
-func (k *maker) days() error {
-	for n := range k.options.days {
-		last := n == k.options.days-1
+func (k *maker) all() error {
+	for n := range k.days {
+		last := n == k.days-1
 		if err := k.record(n, last); err != nil {
 			return err
 		}
 		if last && k.live {
 			return k.leave()
 		}
-		if err := k.finish(); err != nil {
+		if err := k.finish("the day ends"); err != nil {
 			return err
 		}
 	}
-	if err := <-k.finished; err != nil {
-		return err
-	}
-	s := k.w.Status()
-	k.made.JournalWritten, k.made.CommitWritten, k.made.FinishWritten = s.JournalWritten, s.CommitWritten, s.FinishWritten
-	if err := k.w.Close(); err != nil {
+	if err := k.close(); err != nil {
 		return err
 	}
 	return os.RemoveAll(k.work)
 }
 
+// close ends the Writer, after the last archive or before a boot.
+func (k *maker) close() error {
+	if err := <-k.finished; err != nil {
+		return err
+	}
+	k.finished = nil
+	s := k.w.Status()
+	k.made.JournalWritten += s.JournalWritten
+	k.made.CommitWritten += s.CommitWritten
+	k.made.FinishWritten += s.FinishWritten
+	return k.w.Close()
+}
+
 // record plays a day.
 func (k *maker) record(n int, last bool) error {
-	start := k.m.Start()
-	until := start.Cont + int64(k.first+n+1)*int64(k.day)
+	until := int64(k.first+n+1) * k.length
 	if last && k.live {
 		until -= int64(time.Minute)
 	}
 	for first := true; ; first = false {
-		if k.once && k.m.AtEnd() || k.m.Peek().Cont >= until {
+		now := k.m.Peek()
+		if k.play.Plain && k.m.AtEnd() || now.Ran >= until {
 			return nil
 		}
-		system, processes := k.m.Next()
-		k.clock.at.Store(&system.At)
-		if first {
-			if err := k.begin(system.At); err != nil {
-				return err
-			}
-		}
-		if err := k.append(system); err != nil {
+		k.clock.at.Store(&now.At)
+		if err := k.arrive(now, first); err != nil {
 			return err
 		}
-		if processes != nil {
-			k.lives.note(processes, n == 0)
-			if err := k.append(processes); err != nil {
-				return err
-			}
+		t := k.m.Next()
+		if t.Class == metric.Process {
+			k.lives.note(t, n == 0)
 		}
-		k.made.To = system.At.Wall/1e9 + 1
-		if last && k.live {
-			if err := k.moment(system.At, until); err != nil {
+		if err := k.append(t); err != nil {
+			return err
+		}
+		if k.last = now.At; k.made.Middle == 0 && now.Ran >= int64(k.first+k.days/2)*k.length+k.length/2 {
+			k.made.Middle = now.At.Wall / 1e9
+		}
+		k.made.To = now.At.Wall/1e9 + 1
+		if last && k.live && k.m.Peek().At != now.At {
+			if err := k.moment(now.At, until-now.Ran); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// begin makes the Writer before the first day, and records what is read once per archive.
-func (k *maker) begin(at metric.Stamp) (err error) {
-	if k.w == nil {
-		k.w, err = recording.Create(recording.Options{
-			Dir: k.work, Host: metric.Host{ID: "measured", Name: "workstation", OS: "Linux", Platform: "linux"},
-			BootID: "boot", TimeZone: "UTC", Recorder: "measure", Now: k.clock.now,
-			Intervals: metric.Intervals{metric.Static: metric.Once, metric.Fast: time.Second, metric.Process: k.every},
-		})
+// arrive does what comes before the first tick of a day, of a boot, or after the machine slept.
+func (k *maker) arrive(now machine.Place, first bool) error {
+	booted := k.w != nil && now.Boot != k.boot
+	if booted {
+		if !first {
+			if err := k.finish("the machine shuts down"); err != nil {
+				return err
+			}
+		}
+		if err := k.close(); err != nil {
+			return err
+		}
 	}
-	if err != nil || k.once {
-		return err
+	var events []metric.Event
+	if k.w == nil || booted {
+		if err := k.create(now); err != nil {
+			return err
+		}
+		if booted {
+			off := time.Duration(now.At.Wall - k.last.Wall)
+			events = append(events, metric.Ended(metric.Stamp{Wall: now.At.Wall - now.At.Cont}, metric.EventBoot, k.last.Time(), off, "the machine was started"))
+		}
+	} else if slept := now.At.Cont - k.last.Cont - (now.At.Awake - k.last.Awake); slept > 0 {
+		events = append(events, metric.Event{At: k.last, Kind: metric.EventSleep, Text: "the machine went to sleep"},
+			metric.Ended(now.At, metric.EventWake, k.last.Time(), time.Duration(slept), "the machine woke"))
 	}
-	return k.append(machine.Static(at))
+	for _, e := range events {
+		if err := k.w.Event(e); err != nil {
+			return err
+		}
+	}
+	if !first && !booted {
+		return nil
+	}
+	// What is read once per archive.
+	for _, t := range k.m.Static(now.At) {
+		if err := k.append(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create makes the Writer of a boot.
+func (k *maker) create(now machine.Place) (err error) {
+	k.boot = now.Boot
+	boot := "boot"
+	if k.boot > 0 {
+		boot += fmt.Sprint(k.boot)
+	}
+	k.w, err = recording.Create(recording.Options{
+		Dir: k.work, Host: k.m.Host, BootID: boot, TimeZone: "UTC", Recorder: "measure", Now: k.clock.now, Intervals: k.m.Intervals,
+	})
+	return err
 }
 
 // append records a tick, and waits for a commit: a real recorder has an hour until the next one.
@@ -216,13 +261,13 @@ func (k *maker) settle() error {
 
 // finish ends the day. The archive is completed while the next day is played, as in the
 // recorder.
-func (k *maker) finish() error {
+func (k *maker) finish(why string) error {
 	if k.finished != nil {
 		if err := <-k.finished; err != nil {
 			return err
 		}
 	}
-	r, err := k.w.BeginRotation("the day ends")
+	r, err := k.w.BeginRotation(why)
 	if err != nil {
 		return err
 	}
@@ -246,7 +291,7 @@ func (k *maker) complete(r *recording.Rotation, values int64) error {
 		return err
 	}
 	k.made.Days = append(k.made.Days, Day{to, st.Size(), values})
-	k.made.Lasting, k.made.Short = k.lives.lasting, k.lives.short
+	k.made.Lasting, k.made.Named, k.made.Short = k.lives.lasting, k.lives.named, k.lives.short
 	return nil
 }
 
@@ -255,6 +300,6 @@ func (k *maker) leave() error {
 	k.waitQuiet()
 	s := k.w.Status()
 	k.made.Days = append(k.made.Days, Day{s.Path, s.Bytes + s.JournalBytes, k.values})
-	k.made.Lasting, k.made.Short = k.lives.lasting, k.lives.short
+	k.made.Lasting, k.made.Named, k.made.Short = k.lives.lasting, k.lives.named, k.lives.short
 	return nil
 }

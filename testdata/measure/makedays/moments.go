@@ -28,9 +28,9 @@ const momentsOver = time.Hour
 // second between two ticks, in which it finishes its work.
 const quiet = 20 * time.Millisecond
 
-// moment takes a moment, if it is time.
-func (k *maker) moment(at metric.Stamp, until int64) error {
-	if k.moments <= 0 || at.Cont < until-int64(momentsOver) || at.Cont < k.nextMoment {
+// moment takes a moment, if it is time; left is how long the day still lasts.
+func (k *maker) moment(at metric.Stamp, left int64) error {
+	if k.moments <= 0 || left > int64(momentsOver) || at.Cont < k.nextMoment {
 		return nil
 	}
 	k.nextMoment = at.Cont + int64(k.moments)

@@ -19,23 +19,21 @@ import (
 )
 
 func main() {
-	dataset := flag.String("dataset", os.Getenv("TACHO_DATASET"), "recording to play; empty: a machine is made up")
+	dataset := flag.String("dataset", os.Getenv("TACHO_DATASET"), "what to play, as for makedays")
 	day := flag.Duration("day", 24*time.Hour, "how long to play")
 	every := flag.Duration("process", 10*time.Second, "interval of the processes' metrics")
-	once := flag.Bool("once", false, "play the dataset once, under its own names")
-	processes := flag.Int("processes", 361, "of a machine that is made up: processes at a time")
-	round := flag.Int("round", 2400, "of a machine that is made up: seconds after which it begins again")
-	seed := flag.Uint64("seed", 1, "of a machine that is made up: which")
+	o := machine.Options{System: 1}
+	flag.BoolVar(&o.Plain, "once", false, "play the recording once, under its own names")
+	flag.IntVar(&o.Processes, "processes", 0, "of a machine that is made up: processes at a time; 0: as many as such a machine has")
+	flag.IntVar(&o.Round, "round", 2400, "of an archive or of a machine that is made up: seconds after which it begins again")
+	flag.Uint64Var(&o.Seed, "seed", 1, "of a machine that is made up: which")
 	form := flag.String("form", "columns", "lines or columns")
 	flag.Parse()
-	m := machine.Invent(*seed, *processes, int(*every/time.Second), *round)
-	var err error
-	if *dataset != "" {
-		m, err = machine.Recorded(*dataset, int(*every/time.Second), *once)
-	}
+	o.Process, o.Day = int(*every/time.Second), *day
 	out := bufio.NewWriterSize(os.Stdout, 1<<20)
+	m, err := machine.Open(*dataset, o)
 	if err == nil {
-		err = play(m, *day, *once, *form, out)
+		err = play(m, m.Day(*day), o.Plain, *form, out)
 	}
 	if err == nil {
 		err = out.Flush()
@@ -46,21 +44,15 @@ func main() {
 	}
 }
 
-func play(m *machine.Machine, day time.Duration, once bool, form string, out *bufio.Writer) error {
+func play(m *machine.Machine, day int64, once bool, form string, out *bufio.Writer) error {
 	put, end := lines(out), func(io.Writer) error { return nil }
 	if form == "columns" {
 		c := &columns{of: make(map[string]*column)}
 		put, end = c.add, c.write
 	}
-	for m.Peek().Cont-m.Start().Cont < int64(day) && !(once && m.AtEnd()) {
-		system, processes := m.Next()
-		for _, t := range []*metric.Tick{system, processes} {
-			if t == nil {
-				continue
-			}
-			for _, b := range t.Blocks {
-				put(b)
-			}
+	for m.Peek().Ran < day && !(once && m.AtEnd()) {
+		for _, b := range m.Next().Blocks {
+			put(b)
 		}
 	}
 	return end(out)
