@@ -50,7 +50,7 @@ func BenchmarkSize(b *testing.B) {
 						if w.Flush() != nil {
 							b.Fatal("cannot write")
 						}
-						if r, err = NewReader(file, nil); err != nil {
+						if r, err = NewReader(file, nil, nil); err != nil {
 							b.Fatal(err)
 						}
 					}
@@ -111,7 +111,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 	var rec Record
 	for b.Loop() {
-		dec := NewDecoder(nil)
+		dec := NewDecoder(false, nil)
 		for _, body := range bodies {
 			if err := dec.Decode(body, &rec); err != nil {
 				b.Fatal(err)

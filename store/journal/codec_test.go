@@ -178,12 +178,12 @@ func (m *machine) move(c *metric.Column, t metric.Type, i int) {
 func TestEveryTickComesBack(t *testing.T) {
 	for seed := range uint64(12) {
 		m := newMachine(seed)
-		enc, dec := NewEncoder(), NewDecoder(nil)
+		enc, dec := NewEncoder(), NewDecoder(false, nil)
 		var rec Record
 		for i := range 250 {
 			if i == 150 {
 				enc.Reset()
-				dec = NewDecoder(nil)
+				dec = NewDecoder(false, nil)
 			}
 			in := m.tick(metric.Class(i % 3))
 			body, err := enc.Tick(nil, in)
@@ -210,7 +210,7 @@ func TestInstancesAreInterned(t *testing.T) {
 		return known[indom+" "+key]
 	}
 	for range 3 {
-		enc, dec := NewEncoder(), NewDecoder(intern)
+		enc, dec := NewEncoder(), NewDecoder(false, intern)
 		for range 30 {
 			body, err := enc.Tick(nil, m.tick(metric.Fast))
 			if err != nil {
@@ -232,7 +232,7 @@ func TestInstancesAreInterned(t *testing.T) {
 }
 
 func TestOtherRecordsComeBack(t *testing.T) {
-	enc, dec := NewEncoder(), NewDecoder(nil)
+	enc, dec := NewEncoder(), NewDecoder(false, nil)
 	events := []*metric.Event{
 		{At: metric.Stamp{Wall: 5, Awake: 6, Cont: 7}, Kind: metric.EventProcessStart, Indom: "process", Key: "17/99", Text: "sh started", Labels: []metric.Label{{Name: "pid", Value: "17"}}},
 		{At: metric.Stamp{Wall: 4, Awake: 6, Cont: 7}, Kind: metric.EventProcessStart, Indom: "process", Key: "18/100", Text: "sh started", Labels: []metric.Label{{Name: "pid", Value: "18"}, {Name: "x", Value: ""}}},
@@ -276,7 +276,7 @@ func TestOtherRecordsComeBack(t *testing.T) {
 
 func TestMalformedTicksAreRefusedAndLeaveNoTrace(t *testing.T) {
 	m := newMachine(9)
-	enc, dec := NewEncoder(), NewDecoder(nil)
+	enc, dec := NewEncoder(), NewDecoder(false, nil)
 	in := &metric.Instance{ID: 1 << 40, Key: "x"}
 	g := &metric.Group{Name: "g", Indom: "process", Metrics: []*metric.Desc{{Name: "g.m", Type: metric.U64}}}
 	one := []metric.Column{{Bits: []uint64{1}}}
@@ -339,7 +339,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(append([]byte{byte(len(late)), byte(len(late) >> 8)}, late...))
 	f.Add([]byte{1, 0, byte(KindConfig) << 5, 2, 0, byte(KindDescribe) << 5, 9})
 	f.Fuzz(func(t *testing.T, in []byte) {
-		dec := NewDecoder(nil)
+		dec := NewDecoder(false, nil)
 		var rec Record
 		for len(in) > 2 {
 			n := min(int(in[0])|int(in[1])<<8, len(in)-2)

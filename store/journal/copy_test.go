@@ -114,7 +114,7 @@ func TestCopyThatMakesNoSense(t *testing.T) {
 		if c := parseCopy(body); c != nil {
 			t.Errorf("%v is %+v", body, c)
 		}
-		if err := NewDecoder(nil).Decode(append([]byte{byte(KindCopy) << 5}, body...), &Record{}); err == nil {
+		if err := NewDecoder(false, nil).Decode(append([]byte{byte(KindCopy) << 5}, body...), &Record{}); err == nil {
 			t.Errorf("%v is decoded", body)
 		}
 	}

@@ -39,7 +39,7 @@ func copyOf(t *metric.Tick) *metric.Tick {
 		panic(err)
 	}
 	var rec Record
-	if err := NewDecoder(nil).Decode(body, &rec); err != nil {
+	if err := NewDecoder(false, nil).Decode(body, &rec); err != nil {
 		panic(err)
 	}
 	return rec.Tick
@@ -50,13 +50,13 @@ var head = Header{Archive: "0123456789abcdef", Generation: 3, Base: 41, At: metr
 func TestReaderFollowsTheWriter(t *testing.T) {
 	f := &memFile{}
 	w := NewWriter(f, head, nil)
-	if _, err := NewReader(f, nil); !errors.Is(err, io.EOF) {
+	if _, err := NewReader(f, nil, nil); !errors.Is(err, io.EOF) {
 		t.Fatalf("empty file: %v", err)
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewReader(f, nil)
+	r, err := NewReader(f, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestTornFilesGiveTheirSoundPart(t *testing.T) {
 		ends = append(ends, w.Size())
 	}
 	count := func(data []byte) (n int) {
-		r, err := NewReader(&memFile{data: data}, nil)
+		r, err := NewReader(&memFile{data: data}, nil, nil)
 		if err != nil {
 			return -1
 		}
@@ -176,7 +176,7 @@ func TestWhatCannotBeWrittenIsHeldAndWrittenLater(t *testing.T) {
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewReader(f, nil)
+	r, err := NewReader(f, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestWhatCannotBeWrittenIsHeldAndWrittenLater(t *testing.T) {
 
 func TestForeignFilesAreNotJournals(t *testing.T) {
 	for _, data := range []string{"hello, world", "T", "TACHOJN2........"} {
-		if _, err := NewReader(&memFile{data: []byte(data)}, nil); !errors.Is(err, ErrNotJournal) && err != io.EOF {
+		if _, err := NewReader(&memFile{data: []byte(data)}, nil, nil); !errors.Is(err, ErrNotJournal) && err != io.EOF {
 			t.Errorf("%q: %v", data, err)
 		}
 	}
@@ -215,7 +215,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, later := range []bool{false, true} {
-			r, err := NewReader(&memFile{data: data}, nil)
+			r, err := NewReader(&memFile{data: data}, nil, nil)
 			if err == nil {
 				r.later = later
 			}

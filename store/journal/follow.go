@@ -210,7 +210,7 @@ func (f *Follower) judge(g *Generation, err error) (end End) {
 
 // open reads the beginning of a generation. room is a buffer to use, which may be nil.
 func (f *Follower) open(g *Generation, room []byte) error {
-	r, err := newReader(g.File, g.Intern, room)
+	r, err := NewReader(g.File, g.Intern, room)
 	if err != nil {
 		return err
 	}

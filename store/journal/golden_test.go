@@ -75,7 +75,7 @@ func tellsStory(t *testing.T, path string, later bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewReader(bytes.NewReader(golden), nil)
+	r, err := NewReader(bytes.NewReader(golden), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

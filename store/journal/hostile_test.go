@@ -48,7 +48,7 @@ func TestCountsWithoutMeasure(t *testing.T) {
 				s.coder.startEncoding([]byte{byte(KindTick)<<5 | byte(metric.Fast)})
 				write(s)
 				var rec Record
-				if err := newDecoder(true, nil).Decode(s.coder.finishEncoding(), &rec); err == nil {
+				if err := NewDecoder(true, nil).Decode(s.coder.finishEncoding(), &rec); err == nil {
 					t.Error("it decodes")
 				}
 			})
@@ -61,7 +61,7 @@ func TestCountsWithoutMeasure(t *testing.T) {
 		}
 		s.coder.unsigned(&s.events.of("").labels, n)
 		var rec Record
-		if err := newDecoder(true, nil).Decode(s.coder.finishEncoding(), &rec); err == nil {
+		if err := NewDecoder(true, nil).Decode(s.coder.finishEncoding(), &rec); err == nil {
 			t.Errorf("an event of %d labels decodes", n)
 		}
 	}
@@ -94,7 +94,7 @@ func rowsOf(s *state) *group {
 
 // A generation is full long before a decoder refuses it.
 func TestFullBeforeItIsRefused(t *testing.T) {
-	enc, dec := NewEncoder(), NewDecoder(nil)
+	enc, dec := NewEncoder(), NewDecoder(false, nil)
 	var rec Record
 	for i := 0; !enc.Full(); i++ {
 		if i > 1e6 {

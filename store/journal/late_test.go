@@ -40,7 +40,7 @@ func TestLate(t *testing.T) {
 			}
 		}
 	}
-	r, err := NewReader(mixed, nil)
+	r, err := NewReader(mixed, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestLate(t *testing.T) {
 	if _, err := r.Next(); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
-	if again, _ := NewReader(mixed, nil); again != nil {
+	if again, _ := NewReader(mixed, nil, nil); again != nil {
 		if _, sound := again.copies(func(*Copy) { t.Error("a late tick is taken for a copy") }); !sound {
 			t.Error("not sound")
 		}
@@ -76,7 +76,7 @@ func TestLate(t *testing.T) {
 // A late tick that cannot be recorded changes nothing.
 func TestLateRefused(t *testing.T) {
 	m := newMachine(3)
-	enc, dec := NewEncoder(), NewDecoder(nil)
+	enc, dec := NewEncoder(), NewDecoder(false, nil)
 	var rec Record
 	for range 5 {
 		bad := m.tick(metric.Fast)
@@ -98,7 +98,7 @@ func TestLateRefused(t *testing.T) {
 		"without its beginning":  {lateByte(metric.Fast), 1, 2, 3},
 		"of a copy of something": append([]byte{lateByte(metric.Fast)}, 0, 7, 9),
 	} {
-		if err := NewDecoder(nil).Decode(body, &rec); err == nil {
+		if err := NewDecoder(false, nil).Decode(body, &rec); err == nil {
 			t.Errorf("a late tick %s is decoded", name)
 		}
 	}

@@ -28,7 +28,7 @@ func TestLater(t *testing.T) {
 		"the last":  func(i int, _ metric.Class) bool { return i == 59 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := NewReader(file, nil)
+			r, err := NewReader(file, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func TestLaterOfDamagedRows(t *testing.T) {
 	}
 	failed := 0
 	for n := 1; n < len(processes); n += 31 {
-		dec := NewDecoder(nil)
+		dec := NewDecoder(false, nil)
 		dec.later = keptOf(dec.s)
 		decode := func(body []byte) (*Later, error) {
 			var rec Record

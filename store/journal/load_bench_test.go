@@ -36,7 +36,7 @@ func BenchmarkFollowed(b *testing.B) {
 			least := make([]time.Duration, len(bodies))
 			class := make([]metric.Class, len(bodies))
 			for b.Loop() {
-				dec := NewDecoder(nil)
+				dec := NewDecoder(false, nil)
 				var rec Record
 				for i, body := range bodies {
 					for k := 0; cold && k < len(others); k += 64 {

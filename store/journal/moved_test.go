@@ -16,7 +16,7 @@ func TestRowsThatMove(t *testing.T) {
 	for i := range 64 {
 		rows = append(rows, &metric.Instance{ID: uint64(i + 1), Key: fmt.Sprint(i)})
 	}
-	enc, dec := NewEncoder(), NewDecoder(nil)
+	enc, dec := NewEncoder(), NewDecoder(false, nil)
 	at := metric.Stamp{}
 	give := func(rows []*metric.Instance) int {
 		t.Helper()

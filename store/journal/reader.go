@@ -30,13 +30,9 @@ type Reader struct {
 }
 
 // NewReader opens a journal. A file that holds no complete header yet gives io.EOF, and one that
-// is no journal gives ErrNotJournal. intern makes instances, see NewDecoder.
-func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance) (*Reader, error) {
-	return newReader(src, intern, nil)
-}
-
-// newReader is NewReader with a buffer.
-func newReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance, room []byte) (*Reader, error) {
+// is no journal gives ErrNotJournal. intern makes instances, see NewDecoder. room is a buffer, or
+// nil.
+func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance, room []byte) (*Reader, error) {
 	r := &Reader{src: src, make: intern, buf: room[:0]}
 	start := make([]byte, len(magic))
 	n, err := src.ReadAt(start, 0)
@@ -80,7 +76,7 @@ func (r *Reader) Next() (*Record, error) {
 		return nil, err
 	}
 	if r.dec == nil {
-		r.dec = newDecoder(r.head.together, r.make)
+		r.dec = NewDecoder(r.head.together, r.make)
 		if r.later {
 			r.dec.later = keptOf(r.dec.s)
 		}

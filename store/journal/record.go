@@ -154,14 +154,9 @@ type Decoder struct {
 }
 
 // NewDecoder makes a decoder at the beginning of a generation. It gets instances from intern,
-// which may return nil to have a new one made; intern may be nil.
-func NewDecoder(intern func(indom, key string) *metric.Instance) *Decoder {
-	return newDecoder(false, intern)
-}
-
-// newDecoder is NewDecoder for generations in which one model may code the rows of all classes
-// together.
-func newDecoder(together bool, intern func(indom, key string) *metric.Instance) *Decoder {
+// which may return nil to have a new one made; intern may be nil. In generations of version 2 one
+// model codes the rows of all classes together.
+func NewDecoder(together bool, intern func(indom, key string) *metric.Instance) *Decoder {
 	d := new(Decoder)
 	if together {
 		d.s = newState()

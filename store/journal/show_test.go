@@ -28,7 +28,7 @@ func TestShowChanges(t *testing.T) {
 		{Rows: three, Cols: []metric.Column{{Bits: []uint64{5, 9, 7}}, {Bits: []uint64{2, 1, 1}, Words: words}}},
 		{Rows: two, Cols: []metric.Column{{Bits: []uint64{5, 7}}, {Bits: []uint64{2, 1}, Words: words}}},
 	}
-	enc, dec := NewEncoder(), NewDecoder(nil)
+	enc, dec := NewEncoder(), NewDecoder(false, nil)
 	var rec Record
 	for i := range ticks {
 		at := metric.Stamp{Wall: int64(i) * 1e9, Awake: int64(i) * 1e9, Cont: int64(i) * 1e9}

@@ -39,7 +39,7 @@ func TestWords(t *testing.T) {
 	if few > 100*14 {
 		t.Errorf("%d bytes for 100 events of four names", few)
 	}
-	r, err := NewReader(bytes.NewReader(f.data), nil)
+	r, err := NewReader(bytes.NewReader(f.data), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

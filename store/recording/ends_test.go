@@ -86,7 +86,7 @@ func TestEveryoneTellsTheSameEnd(t *testing.T) {
 // written returns where the last record of a journal ends. The file may be longer than that
 // and its mark.
 func written(t *testing.T, b []byte) int64 {
-	r, err := journal.NewReader(bytes.NewReader(b), nil)
+	r, err := journal.NewReader(bytes.NewReader(b), nil, nil)
 	for err == nil {
 		_, err = r.Next()
 	}

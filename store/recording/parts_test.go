@@ -94,7 +94,7 @@ func parts(t *testing.T, dir string) (list []part) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		r, err := journal.NewReader(f, nil)
+		r, err := journal.NewReader(f, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
