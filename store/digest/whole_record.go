@@ -137,22 +137,45 @@ func ParseWhole(b []byte) (*Whole, error) {
 	return w, nil
 }
 
-// says reports whether want has the metrics of g with the same values. Their sums of fractions
-// may have been added in another order.
+// says reports whether want has the metrics of g with the same values. Instances may come in
+// another order, as chunks of several classes do, and sums of fractions may have been added in
+// another one.
 func (g *WholeGroup) says(want *WholeGroup) bool {
-	if !slices.EqualFunc(g.Instances, want.Instances, func(a, b metric.Instance) bool {
-		return a.Key == b.Key && a.Name == b.Name && slices.Equal(a.Labels, b.Labels)
-	}) {
+	if len(g.Instances) != len(want.Instances) {
 		return false
+	}
+	place := make([]int, len(g.Instances)) // of an instance of g in want
+	for i := range g.Instances {
+		in := &g.Instances[i]
+		place[i] = slices.IndexFunc(want.Instances, func(o metric.Instance) bool {
+			return o.Key == in.Key && o.Name == in.Name && slices.Equal(o.Labels, in.Labels)
+		})
+		if place[i] < 0 || slices.Contains(place[:i], place[i]) {
+			return false
+		}
 	}
 	for i := range g.Metrics {
 		m := &g.Metrics[i]
 		k := slices.IndexFunc(want.Metrics, func(o WholeMetric) bool { return o.Number == m.Number })
-		if k < 0 || m.Class != want.Metrics[k].Class || !slices.EqualFunc(m.Series, want.Metrics[k].Series, WholeSeries.says) {
+		if k < 0 || m.Class != want.Metrics[k].Class || !m.says(&want.Metrics[k], place) {
 			return false
 		}
 	}
 	return true
+}
+
+func (m *WholeMetric) says(want *WholeMetric, place []int) bool {
+	of := make(map[int]WholeSeries)
+	for _, s := range want.Series {
+		of[s.Instance] = s
+	}
+	for _, s := range m.Series {
+		s.Instance = place[s.Instance]
+		if o, ok := of[s.Instance]; !ok || !s.says(o) {
+			return false
+		}
+	}
+	return len(m.Series) == len(want.Series)
 }
 
 func (s WholeSeries) says(want WholeSeries) bool {

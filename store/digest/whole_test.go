@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"tachograph/sample/metric"
@@ -163,8 +164,17 @@ func TestWholesThatLie(t *testing.T) {
 	chunks, desc := system(t, 3, nil)
 	w := wholeOf(chunks, desc)
 	for name, lie := range map[string]func(*Whole){
-		"":                           func(*Whole) {},
-		"-a metric is left out":      func(w *Whole) { w.Groups[0].Metrics = w.Groups[0].Metrics[1:] },
+		"":                      func(*Whole) {},
+		"-a metric is left out": func(w *Whole) { w.Groups[0].Metrics = w.Groups[0].Metrics[1:] },
+		"-instances in another order": func(w *Whole) {
+			g := &w.Groups[0]
+			slices.Reverse(g.Instances)
+			for k := range g.Metrics {
+				for i := range g.Metrics[k].Series {
+					g.Metrics[k].Series[i].Instance = 2 - i
+				}
+			}
+		},
 		"another chunk":              func(w *Whole) { w.Sums[1]++ },
 		"a value":                    func(w *Whole) { w.Groups[0].Metrics[1].Series[0].LastBits++ },
 		"a sum":                      func(w *Whole) { w.Groups[0].Metrics[0].Series[2].Sum += 1 },
