@@ -88,8 +88,10 @@ func (r *Reader) totals(a *source.Source, sel *Selection, chunks []*archive.Chun
 		if fit == 0 {
 			return
 		}
-		for d := range chunks[0].Digests(chunks[1:fit]) {
-			if t := totalsOf(a, d, chunks[0], wanted(a, sel)); t != nil && !yield(t, chunks[:len(d.Sums)]) {
+		wanted := wanted(a, sel)
+		want := func(n uint32) bool { return int(n) < len(wanted) && wanted[n] }
+		for d := range chunks[0].Digests(chunks[1:fit], want) {
+			if t := totalsOf(a, d, chunks[0], wanted); t != nil && !yield(t, chunks[:len(d.Sums)]) {
 				return
 			}
 		}

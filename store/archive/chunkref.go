@@ -192,15 +192,16 @@ func (r *ChunkRef) Sealed() (*chunk.Sealed, error) {
 }
 
 // Digests yields the digests that were made of the chunk and of the first chunks of after, the
-// longest first. It leaves out those of which something is hidden. It looks for them in the first
-// snapshot only. If that snapshot's pages have been reused, the checksums show it.
-func (r *ChunkRef) Digests(after []*ChunkRef) iter.Seq[*digest.Digest] {
+// longest first, with the columns that want accepts by the number of their metric. It leaves out
+// those of which something is hidden. It looks for them in the first snapshot only. If that
+// snapshot's pages have been reused, the checksums show it.
+func (r *ChunkRef) Digests(after []*ChunkRef, want func(number uint32) bool) iter.Seq[*digest.Digest] {
 	return func(yield func(*digest.Digest) bool) {
 		if r.beside != nil {
 			return
 		}
 		for _, key := range layout.DigestKeys(r.Archive.Snap, r.Info.Class, r.n, len(after)+1) {
-			if d := r.digest(key, after); d != nil && !yield(d) {
+			if d := r.digest(key, after, want); d != nil && !yield(d) {
 				return
 			}
 		}
@@ -208,12 +209,12 @@ func (r *ChunkRef) Digests(after []*ChunkRef) iter.Seq[*digest.Digest] {
 }
 
 // digest reads one of the chunk's digests; it returns nil if that does not fit the chunks.
-func (r *ChunkRef) digest(key []byte, after []*ChunkRef) *digest.Digest {
+func (r *ChunkRef) digest(key []byte, after []*ChunkRef, want func(number uint32) bool) *digest.Digest {
 	record := layout.Get(r.Archive.Snap, layout.BucketDigests, key)
 	if record == nil {
 		return nil
 	}
-	d, err := digest.Parse(record)
+	d, err := digest.ParseColumns(record, want)
 	if err != nil || len(d.Sums) > len(after)+1 || d.Sums[0] != r.Info.Sum {
 		return nil
 	}

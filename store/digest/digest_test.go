@@ -153,6 +153,17 @@ func TestADigestComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	one, err := ParseColumns(b, func(n uint32) bool { return n == want.Columns[1].Number })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range one.Members {
+		for k, c := range one.Members[i].Cells {
+			if whole := got.Members[i].Cells[k]; k == 1 && c != whole || k != 1 && c.Present {
+				t.Fatalf("column %d of member %d, one of those that are not wanted: %+v, all say %+v", k, i, c, whole)
+			}
+		}
+	}
 	for i := range want.Members {
 		// A digest does not keep these of each kind.
 		for k := range want.Members[i].Cells {

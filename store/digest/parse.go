@@ -18,8 +18,9 @@ type rows struct {
 	miss  []bool
 }
 
-// read decodes the group called name, which must have width columns.
-func read(c *chunk.Chunk, name string, width int) (*rows, error) {
+// read decodes the group called name, which must have width columns, without those that want
+// leaves out: their cells are 0.
+func read(c *chunk.Chunk, name string, width int, want func(column int) bool) (*rows, error) {
 	for _, g := range c.Groups {
 		if g.Name != name {
 			continue
@@ -35,6 +36,9 @@ func read(c *chunk.Chunk, name string, width int) (*rows, error) {
 		for k := range g.Columns {
 			if g.Columns[k].Type != metric.U64 {
 				return nil, errDigest
+			}
+			if want != nil && !want(k) {
+				continue
 			}
 			err := g.Series(k, nil, func(i int, s *chunk.Series) error {
 				if len(s.Bits) > 0 {
@@ -86,13 +90,15 @@ func (r *row) span(usualFirst, usualLast metric.Stamp) (first, last metric.Stamp
 	return first, last
 }
 
-// groups decodes members and crowds.
-func (d *Digest) groups(c *chunk.Chunk) error {
+// groups decodes the wanted columns of members and crowds.
+func (d *Digest) groups(c *chunk.Chunk, wanted []bool) error {
 	width := memberHead
+	of := make([]int, memberHead) // the digest's column that a column of members belongs to
 	for i := range d.Columns {
 		width += d.Columns[i].width()
+		of = append(of, slices.Repeat([]int{i}, d.Columns[i].width())...)
 	}
-	members, err := read(c, groupMembers, width)
+	members, err := read(c, groupMembers, width, func(k int) bool { return k < memberHead || wanted[of[k]] })
 	if err != nil {
 		return err
 	}
@@ -102,10 +108,10 @@ func (d *Digest) groups(c *chunk.Chunk) error {
 		m := &d.Members[i]
 		m.Cells, cells = cells[:len(d.Columns):len(d.Columns)], cells[len(d.Columns):]
 		named(&m.Instance, &members.insts[i])
-		d.parseMember(m, members.row(i))
+		d.parseMember(m, members.row(i), wanted)
 	}
 	slices.SortFunc(d.Members, func(a, b Member) int { return a.compare(&b) })
-	if err := d.irregular(c); err != nil {
+	if err := d.irregular(c, wanted); err != nil {
 		return err
 	}
 	for i := range d.Members {
@@ -113,7 +119,7 @@ func (d *Digest) groups(c *chunk.Chunk) error {
 			return errDigest
 		}
 	}
-	return d.crowds(c)
+	return d.crowds(c, wanted)
 }
 
 func named(to *metric.Instance, in *chunk.Instance) {
@@ -123,7 +129,7 @@ func named(to *metric.Instance, in *chunk.Instance) {
 	}
 }
 
-func (d *Digest) parseMember(m *Member, r *row) {
+func (d *Digest) parseMember(m *Member, r *row, wanted []bool) {
 	first, last := r.span(d.From, d.To)
 	for k := range d.Columns {
 		c := &m.Cells[k]
@@ -141,7 +147,7 @@ func (d *Digest) parseMember(m *Member, r *row) {
 			c.Max = c.LastBits + unzigzag(r.value())
 			c.Weighted = math.Float64frombits(r.value())
 		}
-		if missing {
+		if missing || !wanted[k] {
 			*c = Cell{}
 		}
 	}
@@ -149,8 +155,8 @@ func (d *Digest) parseMember(m *Member, r *row) {
 
 // irregular decodes the cells that were read at other times than the rest of their member, and
 // those of counters that fell.
-func (d *Digest) irregular(c *chunk.Chunk) error {
-	t, err := read(c, groupCells, cellWidth)
+func (d *Digest) irregular(c *chunk.Chunk, wanted []bool) error {
+	t, err := read(c, groupCells, cellWidth, nil)
 	if err != nil {
 		return err
 	}
@@ -158,7 +164,13 @@ func (d *Digest) irregular(c *chunk.Chunk) error {
 		at, col, _ := strings.Cut(t.insts[i].Key, ".")
 		m, err1 := strconv.Atoi(at)
 		k, err2 := strconv.Atoi(col)
-		if err1 != nil || err2 != nil || m < 0 || m >= len(d.Members) || k < 0 || k >= len(d.Columns) || !d.Members[m].Cells[k].Present {
+		if err1 != nil || err2 != nil || m < 0 || m >= len(d.Members) || k < 0 || k >= len(d.Columns) {
+			return errDigest
+		}
+		if !wanted[k] {
+			continue
+		}
+		if !d.Members[m].Cells[k].Present {
 			return errDigest
 		}
 		cell, r := &d.Members[m].Cells[k], t.row(i)
@@ -188,14 +200,16 @@ func (m *Member) possible(d *Digest) bool {
 	return true
 }
 
-func (d *Digest) crowds(c *chunk.Chunk) error {
+func (d *Digest) crowds(c *chunk.Chunk, wanted []bool) error {
 	width := crowdHead
+	of := make([]int, crowdHead)
 	for i := range d.Columns {
 		if d.Columns[i].Tally == metric.TallyGain {
 			width += 2
+			of = append(of, i, i)
 		}
 	}
-	t, err := read(c, groupCrowds, width)
+	t, err := read(c, groupCrowds, width, func(k int) bool { return k < crowdHead || wanted[of[k]] })
 	if err != nil {
 		return err
 	}

@@ -252,8 +252,15 @@ const (
 
 // Parse is the inverse of marshal.
 func Parse(b []byte) (*Digest, error) {
+	return ParseColumns(b, func(uint32) bool { return true })
+}
+
+// ParseColumns decodes of members and crowds only the columns that want accepts by the number of
+// their metric. Cells of others are not present.
+func ParseColumns(b []byte, want func(number uint32) bool) (*Digest, error) {
 	r := &varint.Reader{In: b}
 	d := &Digest{}
+	var wanted []bool // by column
 	for n := r.Uvarint(); n > 0 && !r.Bad; n-- {
 		sum := r.Bytes(4)
 		if r.Bad || len(d.Sums) == maxChunks {
@@ -274,7 +281,7 @@ func Parse(b []byte) (*Digest, error) {
 		if r.Bad || len(d.Columns) == maxColumns {
 			return nil, errDigest
 		}
-		d.Columns = append(d.Columns, c)
+		d.Columns, wanted = append(d.Columns, c), append(wanted, want(c.Number))
 	}
 	if r.Bad || len(d.Sums) == 0 || len(d.Columns) == 0 || d.To.Wall < d.From.Wall || d.To.Cont < d.From.Cont || d.Gap < 0 {
 		return nil, errDigest
@@ -283,5 +290,5 @@ func Parse(b []byte) (*Digest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d, d.groups(c)
+	return d, d.groups(c, wanted)
 }

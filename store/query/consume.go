@@ -37,6 +37,7 @@ type topper struct {
 	digested bool               // totals of crowds may be used
 	exact    map[totalsKey]bool // except these,
 	bounded  []bounded          // and those used so far, if single processes are ranked
+	sought   []*History         // if set, the processes to add up, whose keys add gets
 }
 
 // groupKey identifies a group of a host; for single processes and for parents it includes the

@@ -321,7 +321,7 @@ func (h *History) date() {
 
 // totals fills in the exact gains over the window, as Top computes them.
 func (hs *historian) totals() error {
-	t := &topper{a: hs.a, group: PerProcess}
+	t := &topper{a: hs.a, group: PerProcess, digested: true, sought: hs.list}
 	if err := t.bounds(hs.w); err != nil {
 		return err
 	}
