@@ -11,6 +11,9 @@ type division struct {
 	origin, step int64
 	zone         *time.Location // for steps of days
 	days, first  int64          // days in a step, and the number of the step before the first
+	// last is the step of days that was found last, after begin and up to end: values come in
+	// the order of time, and the calendar is slow.
+	last, begin, end int64
 }
 
 // division returns how r cuts time when the first value of the answer is at first.
@@ -23,6 +26,7 @@ func (r Request) division(first int64) division {
 	}
 	d := division{step: r.Step, zone: r.Zone, days: r.Step / aDay}
 	d.first = d.number(first)
+	d.begin, d.end = 0, 0 // It was counted from another first step.
 	if d.edge(0) != first {
 		d.first-- // first is inside the first step.
 	}
@@ -43,7 +47,7 @@ func (d division) dayOf(wall int64) int64 {
 
 // number returns the step that wall belongs to. The instant at which the first step begins
 // belongs to it as well, once first is known.
-func (d division) number(wall int64) int64 {
+func (d *division) number(wall int64) int64 {
 	if d.zone == nil {
 		past := wall - d.origin
 		n := past / d.step
@@ -52,6 +56,9 @@ func (d division) number(wall int64) int64 {
 		}
 		return n
 	}
+	if wall > d.begin && wall <= d.end {
+		return d.last
+	}
 	n := d.dayOf(wall) + 1 - d.first
 	for d.edge(n-1) >= wall {
 		n--
@@ -59,6 +66,7 @@ func (d division) number(wall int64) int64 {
 	for d.edge(n) < wall {
 		n++
 	}
+	d.last, d.begin, d.end = n, d.edge(n-1), d.edge(n)
 	return n
 }
 
