@@ -44,7 +44,7 @@ func (m *measure) chooseDataset(name string) (err error) {
 	default:
 		st, err := os.Stat(name)
 		if err != nil {
-			return err
+			return fmt.Errorf("-dataset takes a recording, an archive, a directory of archives, or workstation, server, mac or month: %w", err)
 		}
 		if st.IsDir() || strings.HasSuffix(name, ".tacho") || strings.HasSuffix(name, ".live") {
 			d.tables = " archive"
