@@ -72,7 +72,7 @@ func (s *instances) instance(v *archive.View, i int) *metric.Instance {
 	return *mine
 }
 
-// known returns what is known of an instance of an archive.
+// known returns the entry of an instance of an archive, and makes it if there is none.
 func (s *instances) known(a *archive.File, indom, key string) *known {
 	id := idOf(a, indom, key)
 	k := s.byID[id]

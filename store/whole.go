@@ -59,20 +59,20 @@ func (s *scope) wholes(a *source.Source, sel *Selection) (list []*Summary, rest 
 	return list, &part
 }
 
-// classes finds the classes all of whose chunks are in the window and not cut. It returns false
-// if there are none.
+// classes finds the classes all of whose chunks are in the window. It returns false if there are
+// none, or if a cut goes through the archive.
 func (w *wholeReader) classes() (any bool) {
-	var out, seen [metric.NumClasses]bool
+	if slices.ContainsFunc(w.sel.Cuts, func(cut int64) bool { return cut >= w.a.Info.From && cut < w.a.Info.To }) {
+		return false
+	}
+	var out [metric.NumClasses]bool
 	for _, ref := range w.a.Chunks {
 		in := &ref.Info
-		seen[in.Class] = true
-		if in.From < w.sel.From || in.To > w.sel.End() || w.s.cutsOff(ref) ||
-			slices.ContainsFunc(w.sel.Cuts, func(cut int64) bool { return cut >= w.a.Info.From && cut < w.a.Info.To }) {
-			out[in.Class] = true
-		}
+		w.in[in.Class] = true
+		out[in.Class] = out[in.Class] || in.From < w.sel.From || in.To > w.sel.End() || w.s.cutsOff(ref)
 	}
 	for class := range w.in {
-		w.in[class] = seen[class] && !out[class]
+		w.in[class] = w.in[class] && !out[class]
 		any = any || w.in[class]
 	}
 	return any

@@ -109,9 +109,10 @@ func TestStillAsReadAnew(t *testing.T) {
 	}
 }
 
-// TestStillUntilItRuns lets a process change itself.
-func TestStillUntilItRuns(t *testing.T) {
-	r := openStill(t)
+// shell starts a shell that sleeps, and returns its pid and a function that has it do something and
+// sleep again.
+func shell(t *testing.T) (pid int, do func(what string)) {
+	t.Helper()
 	sh := exec.Command("/bin/sh")
 	in, err := sh.StdinPipe()
 	if err != nil {
@@ -125,7 +126,7 @@ func TestStillUntilItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); sh.Wait() })
-	do := func(what string) {
+	return sh.Process.Pid, func(what string) {
 		t.Helper()
 		if _, err := in.Write([]byte(what + "; echo\n")); err != nil {
 			t.Fatal(err)
@@ -135,9 +136,15 @@ func TestStillUntilItRuns(t *testing.T) {
 		}
 		awaitSleep(t, sh.Process.Pid)
 	}
+}
+
+// TestStillUntilItRuns lets a process change itself.
+func TestStillUntilItRuns(t *testing.T) {
+	r := openStill(t)
+	pid, do := shell(t)
 	do(":")
 	r.read("proc")
-	key := keyOf(t, sh.Process.Pid)
+	key := keyOf(t, pid)
 	calls, cpu := number64(t, r, key, "proc.io.syscr"), number64(t, r, key, "proc.schedstat.cpu_time")
 	do("read x </proc/uptime; umask 022")
 	r.read("proc")
@@ -275,8 +282,8 @@ func TestListingIsFollowed(t *testing.T) {
 	}
 }
 
-// TestRowsOfTheStillAreRepeated changes what is known of a sleeping process, which shows only when
-// its row is filled anew.
+// TestRowsOfTheStillAreRepeated writes another number into what the source has read of a sleeping
+// process. The number must appear only if the source fills the row again.
 func TestRowsOfTheStillAreRepeated(t *testing.T) {
 	r := openStill(t)
 	sleeper := exec.Command("/bin/sleep", "1000")
@@ -320,27 +327,11 @@ func TestExpensiveFilesOfTheStill(t *testing.T) {
 		t.Skip("the clocks of processes cannot be used here")
 	}
 	r.now = r.clock()
-	sh := exec.Command("/bin/sh")
-	in, _ := sh.StdinPipe()
-	out, _ := sh.StdoutPipe()
-	if err := sh.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.Close(); sh.Wait() })
-	do := func(what string) {
-		t.Helper()
-		if _, err := fmt.Fprintf(in, "%s; echo\n", what); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := out.Read(make([]byte, 16)); err != nil {
-			t.Fatal(err)
-		}
-		awaitSleep(t, sh.Process.Pid)
-	}
+	pid, do := shell(t)
 	do(":")
 	r.read("proc")
-	key := keyOf(t, sh.Process.Pid)
-	q := &k.table.lookup(int32(sh.Process.Pid)).platform
+	key := keyOf(t, pid)
+	q := &k.table.lookup(int32(pid)).platform
 	if q.footprint == nil {
 		t.Skip("this kernel has no smaps_rollup")
 	}

@@ -42,7 +42,7 @@ type Later struct {
 	Make func() (*chunk.Chunk, error)
 }
 
-// A LaterGroup is what is known of a group: its domain and the numbers of its metrics.
+// A LaterGroup gives the domain of a group that is not decoded yet, and the numbers of its metrics.
 type LaterGroup struct {
 	Indom   string
 	Metrics []uint32

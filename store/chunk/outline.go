@@ -6,8 +6,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// An Outline is what is known of a chunk without the rows of its ticks: when they were, and which
-// metrics they have.
+// An Outline collects, without decoding rows, when the ticks of a chunk were and which metrics they
+// have.
 type Outline struct {
 	info   Info
 	groups []*metric.Group

@@ -48,20 +48,23 @@ func population(t testing.TB, chunks int) ([][]byte, func(uint32) *metric.Desc) 
 				t.Fatal(err)
 			}
 		}
-		s, err := b.Seal(func(d *metric.Desc) uint32 {
-			for n := range g.Metrics {
-				if g.Metrics[n] == d {
-					return uint32(n)
-				}
-			}
-			panic("unknown metric")
-		})
+		s, err := b.Seal(numberIn(g))
 		if err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, s.Data)
 	}
-	return out, func(n uint32) *metric.Desc {
+	return out, descIn(g)
+}
+
+// numberIn numbers the metrics of a group by their place in it.
+func numberIn(g *metric.Group) func(*metric.Desc) uint32 {
+	return func(d *metric.Desc) uint32 { return uint32(slices.Index(g.Metrics, d)) }
+}
+
+// descIn is the inverse of numberIn; it returns nil for other numbers.
+func descIn(g *metric.Group) func(uint32) *metric.Desc {
+	return func(n uint32) *metric.Desc {
 		if int(n) >= len(g.Metrics) {
 			return nil
 		}

@@ -20,14 +20,6 @@ func system(t testing.TB, n int, change func(tick int, b *metric.Block)) (chunks
 		{Name: "disk.dev.read", Type: metric.U64, Sem: metric.Counter, Indom: "disk", Falls: metric.MayRestart},
 		{Name: "disk.dev.size", Type: metric.U64, Sem: metric.Discrete, Indom: "disk"},
 	}}
-	number := func(d *metric.Desc) uint32 {
-		for i, m := range g.Metrics {
-			if m == d {
-				return uint32(i)
-			}
-		}
-		return 0
-	}
 	var disks []*metric.Instance
 	for i := range 3 {
 		disks = append(disks, &metric.Instance{ID: uint64(i + 1), Rev: 1, Key: fmt.Sprint("sd", i), Name: fmt.Sprint("disk ", i)})
@@ -52,18 +44,13 @@ func system(t testing.TB, n int, change func(tick int, b *metric.Block)) (chunks
 			}
 			tick++
 		}
-		s, err := b.Seal(number)
+		s, err := b.Seal(numberIn(g))
 		if err != nil {
 			t.Fatal(err)
 		}
 		chunks = append(chunks, s.Data)
 	}
-	return chunks, func(n uint32) *metric.Desc {
-		if int(n) >= len(g.Metrics) {
-			return nil
-		}
-		return g.Metrics[n]
-	}
+	return chunks, descIn(g)
 }
 
 func wholeOf(chunks [][]byte, desc func(uint32) *metric.Desc) *WholeWriter {

@@ -34,10 +34,10 @@ type topper struct {
 	total  float64
 	fields *fieldMap
 
-	digested bool               // totals of crowds may be used
-	exact    map[totalsKey]bool // except these,
-	bounded  []bounded          // and those used so far, if single processes are ranked
-	sought   []*History         // if set, the processes to add up, whose keys add gets
+	digested bool                     // totals of crowds may be used
+	exact    map[totalsKey]bool       // except these,
+	bounded  []bounded                // and those used so far, if single processes are ranked
+	hidden   func(*store.Totals) bool // if set, whether a process that is sought may be in a crowd
 }
 
 // groupKey identifies a group of a host; for single processes and for parents it includes the

@@ -1,8 +1,6 @@
 package query
 
 import (
-	"slices"
-
 	"tachograph/store"
 )
 
@@ -22,8 +20,8 @@ type bounded struct {
 
 // decodes reports whether the question needs more than totals hold.
 func (t *topper) decodes(d *store.Totals) bool {
-	if t.sought != nil {
-		return t.crowded(d)
+	if t.hidden != nil {
+		return t.hidden(d)
 	}
 	if t.exact[placeOf(d)] || len(d.Crowds) > 0 && d.Gap <= t.every/2 {
 		return true
@@ -38,17 +36,6 @@ func (t *topper) decodes(d *store.Totals) bool {
 		}
 	}
 	return false
-}
-
-// crowded reports whether one of the sought processes may be in a crowd.
-func (t *topper) crowded(d *store.Totals) bool {
-	members := make(map[string]bool, len(d.Members))
-	for i := range d.Members {
-		members[d.Members[i].Key] = true
-	}
-	return slices.ContainsFunc(t.sought, func(h *History) bool {
-		return h.From <= d.To.Wall && h.To >= d.From.Wall && !members[h.Instance.Key]
-	})
 }
 
 // held reports whether what was last seen at wall was still there when the window ended.

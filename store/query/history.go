@@ -321,7 +321,7 @@ func (h *History) date() {
 
 // totals fills in the exact gains over the window, as Top computes them.
 func (hs *historian) totals() error {
-	t := &topper{a: hs.a, group: PerProcess, digested: true, sought: hs.list}
+	t := &topper{a: hs.a, group: PerProcess, digested: true, hidden: hs.hidden}
 	if err := t.bounds(hs.w); err != nil {
 		return err
 	}
@@ -333,6 +333,17 @@ func (hs *historian) totals() error {
 		}
 	}
 	return nil
+}
+
+// hidden reports whether one of the processes may be in a crowd.
+func (hs *historian) hidden(d *store.Totals) bool {
+	members := make(map[string]bool, len(d.Members))
+	for i := range d.Members {
+		members[d.Members[i].Key] = true
+	}
+	return slices.ContainsFunc(hs.list, func(h *History) bool {
+		return h.From <= d.To.Wall && h.To >= d.From.Wall && !members[h.Instance.Key]
+	})
 }
 
 // texts fills in the user, the parent and the start of h as last read. They hardly ever change,

@@ -37,7 +37,8 @@ func recorded(path string, o Options) (*Machine, error) {
 	}
 }
 
-// describe says what is known of a machine on Linux, unless its metrics have other names.
+// describe sets the host, the intervals and the values that are read once; the last of these have
+// names of Linux, and are left out if the metrics have other names.
 func (m *Machine) describe(o Options) {
 	m.Host = workstation
 	m.Intervals = metric.Intervals{metric.Static: metric.Once, metric.Fast: time.Duration(o.System) * time.Second, metric.Process: time.Duration(o.Process) * time.Second}

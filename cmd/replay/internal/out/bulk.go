@@ -24,10 +24,10 @@ type bulk struct {
 	stamp stampCache // of single rows
 	ticks ticks
 
-	piece []byte // rows of series that are not yet written
-	plain bool   // piece has nothing but printable ASCII and line ends
-	tail  []byte // of the last row, after the time
-	told  int    // rows when it last checked how long they had waited
+	piece   []byte // rows of series that are not yet written
+	plain   bool   // piece has nothing but printable ASCII and line ends
+	tail    []byte // of the last row, after the time
+	checked int    // rows when it last looked at how long they had waited
 
 	long         bool // it works in batches
 	flushed      int  // rows at the last Flush
@@ -87,9 +87,9 @@ func (s *bulk) series(before, after []byte, p *Points) error {
 		}
 		b := s.batch
 		n := min(len(p.Wall)-from, batchRows-len(b.wall))
-		checked := (len(b.wall)+n)/checkRows != len(b.wall)/checkRows
+		due := (len(b.wall)+n)/checkRows != len(b.wall)/checkRows
 		b.add(before, after, p, from, n, plain)
-		if from += n; len(b.wall) == batchRows || len(b.parts) == batchParts || checked && time.Since(s.began) >= flushEvery {
+		if from += n; len(b.wall) == batchRows || len(b.parts) == batchParts || due && time.Since(s.began) >= flushEvery {
 			if err := s.hand(); err != nil {
 				return err
 			}
@@ -210,8 +210,8 @@ func (s *bulk) format(before, after []byte, p *Points, plain bool) error {
 // show writes the piece if it is full, it is the first row, or the last one was written long enough ago.
 func (s *bulk) show(full bool) error {
 	due := s.rows == 1
-	if s.rows/checkRows != s.told/checkRows {
-		s.told = s.rows
+	if s.rows/checkRows != s.checked/checkRows {
+		s.checked = s.rows
 		due = due || time.Since(s.shown) >= flushEvery
 	}
 	if !due && !full {
