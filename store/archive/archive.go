@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
+	"tachograph/store/digest"
 	"tachograph/store/fault"
 	"tachograph/store/layout"
 )
@@ -35,6 +37,8 @@ type File struct {
 	Chunks   []*ChunkRef // by class, then number
 	Events   []EventBatch
 	damage   map[string]bool
+
+	places func() *digest.Places // reads them once, also for the twins
 
 	keptEvents int // how many of the file's events are in memory
 
@@ -104,6 +108,7 @@ func OpenUnread(path string) (*File, error) {
 		return nil, &fault.Error{Op: "open archive", Path: path, Err: err}
 	}
 	a := &File{file: f}
+	a.places = sync.OnceValue(a.readPlaces)
 	a.Info.Path = path
 	return a, nil
 }

@@ -103,6 +103,7 @@ func (r *ChunkRef) Open() (*OpenChunk, error) {
 		return nil, r.Wrong(errors.New("it is of another class than the index says"))
 	}
 	r.Opened = &OpenChunk{Ref: r, Chunk: c, views: make([]*View, len(c.Groups))}
+	r.Opened.lead()
 	return r.Opened, nil
 }
 

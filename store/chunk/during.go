@@ -10,8 +10,13 @@ func (g *Group) During(first, last uint32) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r, ok := h.(*register); ok && r.insts == nil && len(r.runs) > 0 {
-		return r.during(first, last)
+	if r, ok := h.(*register); ok && r.insts == nil {
+		if err := r.open(); err != nil {
+			return nil, err
+		}
+		if len(r.runs) > 0 {
+			return r.during(first, last)
+		}
 	}
 	insts, err := h.all()
 	if err != nil {

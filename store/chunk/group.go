@@ -23,6 +23,7 @@ type Group struct {
 	at       []blockAt
 	present  *groupTable // set for a group that has not been encoded
 	holder   holder
+	lead     func() Guide
 	activity *activity
 	lastPack int
 	packed   []byte

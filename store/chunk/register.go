@@ -28,6 +28,9 @@ type register struct {
 	life   *lifetimes
 	insts  []Instance // by row, set by all
 	limits
+	unread  []byte            // the index, as far as it has not been parsed
+	led     Guide             // nil if there is none
+	byGuide map[int]*Instance // instances that the guide has described, by row
 
 	// Memory for the kinds and spans of segments, allocated for many at a time.
 	kindRoom []kindRun
@@ -60,8 +63,13 @@ func (g *Group) openRegister() (*register, error) {
 		return nil, err
 	}
 	r := &register{g: g}
-	if err := r.parse(b); err != nil {
+	if err := r.begin(b); err != nil {
 		return nil, g.wrong("index", err)
+	}
+	if g.lead == nil {
+		if err := r.open(); err != nil {
+			return nil, err
+		}
 	}
 	if b, err = g.read(g.livesAt, "lifetimes"); err != nil {
 		return nil, err
@@ -72,7 +80,8 @@ func (g *Group) openRegister() (*register, error) {
 	return r, nil
 }
 
-func (r *register) parse(in []byte) error {
+// begin reads how many instances were there at the first block.
+func (r *register) begin(in []byte) error {
 	n := r.g.Size
 	if len(in) == 0 {
 		// One instance, or none, without key and name.
@@ -85,6 +94,29 @@ func (r *register) parse(in []byte) error {
 	}
 	b := varint.Reader{In: in}
 	r.early = b.Count(n)
+	if b.Bad || n == 0 {
+		return errIndex
+	}
+	r.unread = b.In
+	return nil
+}
+
+// open reads the rest of the index, once. A question that a Guide answers does not need it.
+func (r *register) open() error {
+	in := r.unread
+	if in == nil {
+		return nil
+	}
+	if err := r.parse(in); err != nil {
+		return r.g.wrong("index", err)
+	}
+	r.unread = nil
+	return nil
+}
+
+func (r *register) parse(in []byte) error {
+	n := r.g.Size
+	b := varint.Reader{In: in}
 	r.kinds = b.Count(maxTexts)
 	if !r.fr.parse(b.Bytes(b.Count(len(in)))) || r.kinds > len(r.fr.list) {
 		return errIndex
@@ -94,9 +126,10 @@ func (r *register) parse(in []byte) error {
 			r.echoes = append(r.echoes, r.fr.plain(f))
 		}
 	}
-	if b.Bad || n == 0 {
+	if b.Bad {
 		return errIndex
 	}
+	r.segs = nil
 	var d decoder
 	d.begin(b.In)
 	var m indexModel
@@ -232,6 +265,9 @@ func (r *register) place() {
 
 // where returns the segment of a row, and its place there.
 func (r *register) where(row int) (segment int, at int, err error) {
+	if err := r.open(); err != nil {
+		return 0, 0, err
+	}
 	i := sort.Search(len(r.runs), func(i int) bool { return int(r.runs[i].row) > row }) - 1
 	if i < 0 {
 		return 0, 0, nil // the only instance, which has no index
@@ -250,17 +286,21 @@ func (r *register) one(row int) (*Instance, error) {
 	if r.insts != nil {
 		return &r.insts[row], nil
 	}
-	segment, at, err := r.where(row)
-	if err != nil {
-		return nil, err
+	in, begin := r.known(row), uint32(0)
+	if in == nil {
+		segment, at, err := r.where(row)
+		if err != nil {
+			return nil, err
+		}
+		s, err := r.bodies(segment, at)
+		if err != nil {
+			return nil, err
+		}
+		in, begin = &s.insts[at], s.begins[at]
 	}
-	s, err := r.bodies(segment, at)
-	if err != nil {
-		return nil, err
-	}
-	in := &s.insts[at]
 	if in.Runs == nil {
-		if in.Runs, err = r.life.runsOf(row, s.begins[at]); err != nil {
+		var err error
+		if in.Runs, err = r.life.runsOf(row, begin); err != nil {
 			return nil, r.g.wrong("lifetimes", err)
 		}
 	}
@@ -270,6 +310,10 @@ func (r *register) one(row int) (*Instance, error) {
 func (r *register) all() ([]Instance, error) {
 	if r.insts != nil {
 		return r.insts, nil
+	}
+	r.led, r.g.lead = nil, nil // Everything is read.
+	if err := r.open(); err != nil {
+		return nil, err
 	}
 	// The rows alternate between the segments, and a segment that is not decoded to its end
 	// keeps its models in memory. Therefore decode one segment after another.
@@ -296,6 +340,9 @@ func (r *register) all() ([]Instance, error) {
 }
 
 func (r *register) keys(fn func(row int, key []byte)) error {
+	if err := r.open(); err != nil {
+		return err
+	}
 	if len(r.runs) == 0 {
 		all, err := r.all()
 		for i := range all {
@@ -327,6 +374,13 @@ func (r *register) named(rows []int) error {
 }
 
 func (r *register) find(key string) (int, error) {
+	row, guided := r.rowOf(key)
+	if guided {
+		return row, nil
+	}
+	if err := r.open(); err != nil {
+		return -1, err
+	}
 	frame, figures := split(key, nil)
 	f := -1
 	if i := slices.Index(r.fr.list, frame); i >= 0 {
@@ -367,6 +421,16 @@ func (s *segmentIndex) mayHold(frame int, figures []figure) bool {
 }
 
 func (r *register) seek(s *Sought, fn func(in *Instance)) error {
+	shown, guided, err := r.shown(s)
+	if err != nil {
+		return err
+	}
+	for _, in := range shown {
+		fn(in)
+	}
+	if err := r.open(); err != nil {
+		return err
+	}
 	if len(r.runs) == 0 { // There is one at most, and no index.
 		all, err := r.all()
 		for i := range all {
@@ -376,7 +440,7 @@ func (r *register) seek(s *Sought, fn func(in *Instance)) error {
 	}
 	t := r.tester(s)
 	for i := range r.segs {
-		if !t.segment(&r.segs[i]) {
+		if guided && r.segs[i].first < r.early || !t.segment(&r.segs[i]) {
 			continue
 		}
 		seg, err := r.heads(i)

@@ -11,6 +11,8 @@
 // A Whole sums up the series of everything else over all chunks of an archive, so that a question
 // about a month reads one record a day.
 //
-// Both are made from the chunks alone, and the chunks answer whatever they answer. FORMAT.md in the
+// Places say in which rows of the chunks the instances are that live longer than one chunk.
+//
+// All are made from the chunks alone, and the chunks answer whatever they answer. FORMAT.md in the
 // directory above describes the bytes.
 package digest

@@ -18,10 +18,6 @@ const (
 
 // marshal encodes w. FORMAT.md describes the record.
 func (w *Whole) marshal() []byte {
-	out := binary.AppendUvarint(nil, uint64(len(w.Sums)))
-	for _, sum := range w.Sums {
-		out = binary.LittleEndian.AppendUint32(out, sum)
-	}
 	raw := binary.AppendUvarint(nil, uint64(len(w.Groups)))
 	str := func(s string) {
 		raw = binary.AppendUvarint(raw, uint64(len(s)))
@@ -54,7 +50,7 @@ func (w *Whole) marshal() []byte {
 			}
 		}
 	}
-	return append(out, chunk.Pack(raw)...)
+	return append(appendSums(nil, w.Sums), chunk.Pack(raw)...)
 }
 
 // append encodes a series, its times as differences to the series before.
@@ -95,10 +91,7 @@ func (s *WholeSeries) parse(r *varint.Reader, before *WholeSeries, instances int
 func ParseWhole(b []byte) (*Whole, error) {
 	r := &varint.Reader{In: b}
 	w := &Whole{}
-	for n := r.Count(min(maxWholeChunks, len(b)/4)); n > 0; n-- {
-		w.Sums = append(w.Sums, r.Uint32())
-	}
-	if r.Bad {
+	if w.Sums = parseSums(r); r.Bad {
 		return nil, errDigest
 	}
 	raw, err := chunk.Unpack(r.In, maxWholeBytes)

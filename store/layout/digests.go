@@ -11,11 +11,12 @@ import (
 type Digests struct {
 	classes [metric.NumClasses]*digest.Writer
 	whole   *digest.WholeWriter
+	places  *digest.PlacesWriter
 }
 
 // NewDigests returns the Digests of an archive; desc describes its metrics.
 func NewDigests(desc func(uint32) *metric.Desc) *Digests {
-	d := &Digests{whole: digest.NewWholeWriter(desc)}
+	d := &Digests{whole: digest.NewWholeWriter(desc), places: digest.NewPlacesWriter()}
 	for class := range d.classes {
 		d.classes[class] = digest.NewWriter(desc, true, true)
 	}
@@ -25,6 +26,7 @@ func NewDigests(desc func(uint32) *metric.Desc) *Digests {
 func (d *Digests) add(s *chunk.Sealed) {
 	d.classes[s.Info.Class].Add(s.Data)
 	d.whole.Add(s.Data)
+	d.places.Add(s.Data)
 }
 
 // Digest makes the builder put digests, all of them in Finish. Every builder of the archive must
@@ -42,9 +44,10 @@ func (b *Builder) finish() {
 		for class, w := range b.digests.classes {
 			b.putDigests(metric.Class(class), 0, w)
 		}
-		b.putWhole(b.digests.whole)
+		b.putRecord(KeyWhole, b.digests.whole.Record())
+		b.putRecord(KeyPlaces, b.digests.places.Record())
 	case b.desc != nil:
-		whole := digest.NewWholeWriter(b.desc)
+		whole, places := digest.NewWholeWriter(b.desc), digest.NewPlacesWriter()
 		for class := range metric.NumClasses {
 			n := b.totals.Chunks[class.String()]
 			if rest := n % digest.Span; rest >= digest.Least {
@@ -53,9 +56,13 @@ func (b *Builder) finish() {
 			if n > digest.Span {
 				b.digest(class, 0, n, false, true)
 			}
-			b.stored(class, 0, n, whole.Add)
+			b.stored(class, 0, n, func(data []byte) {
+				whole.Add(data)
+				places.Add(data)
+			})
 		}
-		b.putWhole(whole)
+		b.putRecord(KeyWhole, whole.Record())
+		b.putRecord(KeyPlaces, places.Record())
 	}
 }
 
@@ -93,9 +100,10 @@ func (b *Builder) putDigests(class metric.Class, first uint32, w *digest.Writer)
 	}
 }
 
-func (b *Builder) putWhole(w *digest.WholeWriter) {
-	if record := w.Record(); record != nil {
-		b.putDigest([]byte(KeyWhole), record)
+// putRecord puts what is known of all chunks together, if anything is.
+func (b *Builder) putRecord(key string, record []byte) {
+	if record != nil {
+		b.putDigest([]byte(key), record)
 	}
 }
 

@@ -38,7 +38,7 @@ const (
 	BucketChunks  = "chunks"  // class, number -> the chunk
 	BucketEvents  = "events"  // number -> events
 	// BucketDigests holds class, number of the first chunk, and for more than a few chunks their
-	// number -> totals, over these chunks, of instances that come and go; and KeyWhole.
+	// number -> totals, over these chunks, of instances that come and go; KeyWhole and KeyPlaces.
 	BucketDigests = "digests"
 	// BucketSpare holds the header and the descriptions once more, without their prose: all else
 	// is worthless without them.
@@ -55,6 +55,9 @@ var Beside = []string{BucketDigests}
 
 // KeyWhole is the key, in BucketDigests, of what the series of the system did over all chunks.
 const KeyWhole = "whole"
+
+// KeyPlaces is the key, in BucketDigests, of where in the chunks the instances are.
+const KeyPlaces = "places"
 
 // The keys of BucketMeta; the header has the same one in BucketSpare.
 const (

@@ -36,6 +36,8 @@ type Visitor struct {
 	Digest func(class metric.Class, n uint32, value []byte)
 	// Whole receives what is said about all chunks.
 	Whole func(value []byte)
+	// Places receives where in the chunks the instances are.
+	Places func(value []byte)
 
 	// Chunk is called for each chunk. The chunk's bytes are read only when it calls read.
 	Chunk func(class metric.Class, n uint32, read func() ([]byte, error))
@@ -222,6 +224,12 @@ func (v *Visitor) Record(bucket string, key, value []byte) error {
 		if string(key) == KeyWhole {
 			if v.Whole != nil {
 				v.Whole(value)
+			}
+			return nil
+		}
+		if string(key) == KeyPlaces {
+			if v.Places != nil {
+				v.Places(value)
 			}
 			return nil
 		}

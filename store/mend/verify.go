@@ -187,7 +187,7 @@ func (v *verifier) archive(s *boltread.Snapshot, f *layout.File) {
 		v.add(fmt.Sprintf("page %d at byte %d", d.Page, d.Offset), 0, 0, errors.New(d.What))
 	}
 	a := &contents{v: v, descs: make(map[uint32]*metric.Desc), index: make(map[string]chunk.Info), digests: make(map[string][][]byte), chunks: make(map[string]uint32)}
-	a.whole = digest.NewWholeWriter(a.desc)
+	a.whole, a.places = digest.NewWholeWriter(a.desc), digest.NewPlacesWriter()
 	a.visit(s)
 	a.compareTotals()
 	if a.totals == nil || !a.totals.Finished {
@@ -215,12 +215,13 @@ type contents struct {
 	// those whose chunks are being seen.
 	digests map[string][][]byte
 	open    []*digested
-	// record is the digest of all chunks, if there is one, and whole what it should say.
-	record []byte
-	whole  *digest.WholeWriter
-	nev    uint32 // number of batches of events
-	batch  uint32 // number of the next batch
-	own    owner
+	// The digests of all chunks, nil if there are none, and what they should say.
+	wholeRecord, placesRecord []byte
+	whole                     *digest.WholeWriter
+	places                    *digest.PlacesWriter
+	nev                       uint32 // number of batches of events
+	batch                     uint32 // number of the next batch
+	own                       owner
 }
 
 // digested is a digest whose chunks are being checked.
@@ -275,7 +276,8 @@ func (a *contents) visit(s *boltread.Snapshot) {
 			key := string(layout.ChunkKey(class, n))
 			a.digests[key] = append(a.digests[key], bytes.Clone(value))
 		},
-		Whole:  func(value []byte) { a.record = bytes.Clone(value) },
+		Whole:  func(value []byte) { a.wholeRecord = bytes.Clone(value) },
+		Places: func(value []byte) { a.placesRecord = bytes.Clone(value) },
 		Chunk:  a.chunk,
 		Events: a.events,
 	}
@@ -293,9 +295,14 @@ func (a *contents) visit(s *boltread.Snapshot) {
 	for _, d := range a.open {
 		a.v.add(d.where, 0, 0, errors.New("it is of chunks that are not there"))
 	}
-	if a.record != nil {
-		if err := a.whole.Check(a.record); err != nil {
+	if a.wholeRecord != nil {
+		if err := a.whole.Check(a.wholeRecord); err != nil {
 			a.v.add("digest of all chunks", 0, 0, err)
+		}
+	}
+	if a.placesRecord != nil {
+		if err := a.places.Check(a.placesRecord); err != nil {
+			a.v.add("digest of places", 0, 0, err)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.index)) {
@@ -354,13 +361,16 @@ func (a *contents) chunk(class metric.Class, n uint32, read func() ([]byte, erro
 	}
 	if err != nil {
 		a.v.add(fmt.Sprintf("chunk %d of class %s", n, class), in.From, in.To, err)
-		a.record = nil // What it says about this chunk cannot be checked.
+		a.wholeRecord, a.placesRecord = nil, nil // What they say about this chunk cannot be checked.
 	} else {
 		a.chunks[class.String()]++
 	}
 	a.digest(key, data)
-	if a.record != nil {
+	if a.wholeRecord != nil {
 		a.whole.Add(data)
+	}
+	if a.placesRecord != nil {
+		a.places.Add(data)
 	}
 	a.v.done += int64(len(data))
 	a.v.tell()
