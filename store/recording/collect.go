@@ -200,7 +200,6 @@ func (w *Writer) copyParts(l *live) {
 		}
 		data := gather.AppendCopy(nil, b.sealed, &b.Events)
 		w.mu.Lock()
-		b.Builders = [metric.NumClasses]*chunk.Builder{}
 		if _, held := l.jw.Held(); held == 0 && l == w.cur && !w.closed && l.generationOf(b) {
 			before := l.jw.Size()
 			_ = w.wrote(l, l.jw.Copy(&journal.Copy{From: b.base, To: b.seq, Data: data}))

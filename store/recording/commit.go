@@ -115,6 +115,7 @@ func (w *Writer) encode(l *live, b *batch, seal func(*chunk.Builder, func(*metri
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b.sealed, b.by = sealed, l.cat
+	b.Builders = [metric.NumClasses]*chunk.Builder{} // merging and committing take their memory again
 	for i := range losses {
 		b.Events.Add(&losses[i])
 	}
