@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"syscall"
@@ -155,6 +156,38 @@ func beFrugal() {
 	platform.LooseTimers()
 }
 
+// What giveBack looks for, and how often.
+const (
+	giveBackEvery = 10 * time.Second
+	giveBackFrom  = 8 << 20
+)
+
+// giveBack returns memory to the kernel that the heap needed for a moment, as for the first sweep
+// or for a commit. The runtime keeps as much as the heap may grow to before the next collection,
+// and beside thousands of processes that collection comes after a minute. Giving back costs a
+// collection, and a fault for each page that is used again. So there must be much, and more than
+// what was used since the last look: a recorder beside fewer processes never has that, and one
+// that reads often would need it again at once.
+func giveBack(ctx context.Context) {
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	every := time.NewTicker(giveBackEvery)
+	defer every.Stop()
+	before := uint64(0)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		metrics.Read(heap)
+		free, used := heap[0].Value.Uint64(), heap[1].Value.Uint64()
+		if free >= giveBackFrom+used-before {
+			debug.FreeOSMemory()
+		}
+		before = used
+	}
+}
+
 // serve runs s and obeys signals.
 func serve(s *service.Service, length time.Duration, signals <-chan os.Signal, screen *screen, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -165,6 +198,7 @@ func serve(s *service.Service, length time.Duration, signals <-chan os.Signal, s
 	}
 	return endWithin(ctx, s.StopWithin, func() error {
 		var helpers sync.WaitGroup
+		helpers.Go(func() { giveBack(ctx) })
 		helpers.Go(func() { obey(ctx, cancel, s, signals, screen, log) })
 		helpers.Go(func() { screen.follow(ctx, func() string { st := s.Status(); return st.Line() }) })
 		err := s.Run(ctx)
