@@ -410,7 +410,8 @@ type shown struct {
 
 // foremost returns the processes of a table that used most of anything.
 func foremost(list []shown) []shown {
-	slices.SortFunc(list, func(x, y shown) int { return cmp.Compare(x.in.Key, y.in.Key) })
+	// A key names one process of a boot. Where the clock was set back, two boots have readings at one instant.
+	slices.SortFunc(list, func(x, y shown) int { return cmp.Or(cmp.Compare(x.in.Key, y.in.Key), cmp.Compare(x.boot, y.boot)) })
 	if len(list) <= mostOfSweep {
 		return list
 	}
