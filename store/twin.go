@@ -18,10 +18,7 @@ func (r *Reader) Twin() (twin Archive, end func()) {
 	return t, func() {
 		r.twinned = false
 		for i, a := range r.archives {
-			for _, l := range t.archives[i].TakeLosses() {
-				l.Archive = &a.Info
-				a.Note(l)
-			}
+			a.NoteAll(t.archives[i].TakeLosses())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,8 +17,8 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// onCores opens a directory and answers with so many cores; the last line of the
-// answer is what could not be read.
+// onCores opens a directory and answers with so many cores; the last lines of the
+// answer are what could not be read, in an order that does not depend on the cores.
 func onCores(t *testing.T, cores int, dir string, ask func(*store.Reader) string) string {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
@@ -27,10 +28,12 @@ func onCores(t *testing.T, cores int, dir string, ask func(*store.Reader) string
 	}
 	defer r.Close()
 	text := ask(r)
+	var lost []string
 	for _, l := range r.Losses() {
-		text += "lost: " + l.Path + " " + l.What + "\n"
+		lost = append(lost, "lost: "+l.Path+" "+l.What+"\n")
 	}
-	return text
+	slices.Sort(lost)
+	return text + strings.Join(lost, "")
 }
 
 func changesText(list []*query.Change) string {

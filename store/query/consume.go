@@ -17,7 +17,7 @@ type topper struct {
 	a      Archive
 	w      Window
 	group  Grouping
-	names  map[string]bool // the processes to add up; nil for all
+	names  func(string) bool // by name, the processes to add up; nil for all
 	by     By
 	most   int // how many single processes to rank; 0 for all
 	every  int64
@@ -38,6 +38,7 @@ type topper struct {
 	exact    map[totalsKey]bool       // except these,
 	bounded  []bounded                // and those used so far, if single processes are ranked
 	hidden   func(*store.Totals) bool // if set, whether a process that is sought may be in a crowd
+	silent   func(name string)        // if set, receives names of crowds that have no value of the fields
 }
 
 // groupKey identifies a group of a host; for single processes and for parents it includes the
@@ -141,7 +142,7 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 	sel := t.w.Selection(fields.names...)
 	sel.Keys = keys
 	if t.names != nil {
-		sel.Instance = func(_ string, in *metric.Instance) bool { return t.names[ProcessName(in)] }
+		sel.Instance = func(_ string, in *metric.Instance) bool { return t.names(ProcessName(in)) }
 	}
 	chunk := int64(0) // when the present one began
 	var decode func(*store.Totals) bool

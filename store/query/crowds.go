@@ -83,6 +83,9 @@ func (t *topper) crowds(d *store.Totals) {
 		c := &d.Crowds[i]
 		n, _ := t.size(d, c)
 		if n == 0 {
+			if t.silent != nil {
+				t.silent(ProcessName(&c.Instance))
+			}
 			continue
 		}
 		if t.group == PerProcess {

@@ -126,15 +126,18 @@ func Compare(a Archive, r DiffRequest) (*Differences, error) {
 		func(a Archive) (err error) { p.a, err = d.asking(a).usage(d.r.A, nil); return err },
 		func(a Archive) (err error) { p.b, err = d.asking(a).usage(d.r.B, nil); return err },
 		func(a Archive) (err error) { events, err = d.asking(a).events(); return err })
-	if err := shared(a, questions...); err != nil {
+	two := pairOf(a)
+	defer two.close()
+	if err := two.shared(questions...); err != nil {
 		return nil, err
 	}
 	d.every = p.b.every
 	candidates := s.candidates()
 	names := d.changedNames(p)
-	if err := d.readUsual(s, p, candidates, names); err != nil {
+	if err := d.readUsual(two, s, p, candidates, names); err != nil {
 		return nil, err
 	}
+	two.close()
 	changes := s.changes(candidates)
 	d.moved = s.moved(candidates)
 	out := slices.Concat(tunables, changes, d.processes(p, names), d.failures(p), events)
@@ -177,6 +180,8 @@ type differ struct {
 	cores float64
 	// memory is the installed memory, in bytes.
 	memory float64
+	// seen is when processes were there, if that was read ahead.
+	seen *sightings
 	// moved are the aspects of processes of which the machine did more than is usual.
 	moved map[string]bool
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -10,17 +11,43 @@ import (
 )
 
 // aspects are what is compared of processes: each with its amount, given the seconds of a window,
-// its units and whether it is a rate.
+// its units, whether it is a rate, and what it is computed from.
 var aspects = []struct {
-	name  string
-	of    func(*Consumer, float64) float64
-	units metric.Units
-	rate  bool
+	name     string
+	of       func(*Consumer, float64) float64
+	units    metric.Units
+	rate     bool
+	counters []ProcessCounter
+	levels   []ProcessLevel
 }{
-	{"cpu", func(c *Consumer, sec float64) float64 { return c.CPUTime() / sec }, metric.NoUnits, true},
-	{"memory", func(c *Consumer, _ float64) float64 { return c.Mean }, metric.Bytes, false},
-	{"read", func(c *Consumer, sec float64) float64 { return c.Gains[ReadBytes] / sec }, metric.Units{Space: 1, Time: -1, TimeScale: metric.Sec}, true},
-	{"write", func(c *Consumer, sec float64) float64 { return c.Gains[WrittenBytes] / sec }, metric.Units{Space: 1, Time: -1, TimeScale: metric.Sec}, true},
+	{"cpu", func(c *Consumer, sec float64) float64 { return c.CPUTime() / sec }, metric.NoUnits, true, []ProcessCounter{UserTime, SystemTime}, nil},
+	{"memory", func(c *Consumer, _ float64) float64 { return c.Mean }, metric.Bytes, false, nil, []ProcessLevel{Footprint, Resident}},
+	{"read", func(c *Consumer, sec float64) float64 { return c.Gains[ReadBytes] / sec }, bytesPerSecond, true, []ProcessCounter{ReadBytes}, nil},
+	{"write", func(c *Consumer, sec float64) float64 { return c.Gains[WrittenBytes] / sec }, bytesPerSecond, true, []ProcessCounter{WrittenBytes}, nil},
+}
+
+var bytesPerSecond = metric.Units{Space: 1, Time: -1, TimeScale: metric.Sec}
+
+// aspectSet has a bit for each of some aspects, by their places in aspects.
+type aspectSet uint
+
+const (
+	noAspects  aspectSet = 0
+	allAspects aspectSet = 1<<4 - 1
+)
+
+func (s aspectSet) has(i int) bool { return s>>i&1 != 0 }
+
+// fields returns what the aspects are computed from.
+func (s aspectSet) fields(a Archive) *fieldMap {
+	var counters []ProcessCounter
+	var levels []ProcessLevel
+	for i, as := range aspects {
+		if s.has(i) {
+			counters, levels = append(counters, as.counters...), append(levels, as.levels...)
+		}
+	}
+	return mapFields(a, counters, levels)
 }
 
 // usage is what processes of each name used in a window.
@@ -32,14 +59,47 @@ type usage struct {
 	every   int64 // interval of the process class
 }
 
-// usage returns what all processes used, or those with the names.
-func (d *differ) usage(w Window, names map[string]bool) (*usage, error) {
-	t := &topper{a: d.a, group: PerName, digested: true, names: names}
+// usage returns what all processes used, or those with the names: of these at least the given
+// aspects, and whether there were any.
+func (d *differ) usage(w Window, names map[string]aspectSet) (*usage, error) {
+	t := &topper{a: d.a, group: PerName, digested: true}
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
-	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
 	u := &usage{byName: make(map[string]*Consumer), seconds: d.seconds(t.w), from: t.w.From, every: t.every}
+	if names == nil {
+		u.add(t, allAspects.fields(d.a))
+		return u, nil
+	}
+	of := noAspects
+	for _, s := range names {
+		of |= s
+	}
+	if of == noAspects {
+		of = 1 // Any will do to see whether they were there.
+	}
+	unseen := make(map[string]bool)
+	t.silent = func(name string) {
+		if _, asked := names[name]; asked {
+			unseen[name] = true
+		}
+	}
+	t.names = func(name string) bool {
+		t.silent(name)
+		return unseen[name]
+	}
+	u.add(t, of.fields(d.a))
+	maps.DeleteFunc(unseen, func(name string, _ bool) bool { return u.byName[name] != nil })
+	if len(unseen) > 0 && of != allAspects {
+		// Something else of them may have been read.
+		t.silent, t.names = nil, func(name string) bool { return unseen[name] }
+		u.add(t, allAspects.fields(d.a))
+	}
+	return u, nil
+}
+
+// add adds what the processes that t accepts used.
+func (u *usage) add(t *topper, fields *fieldMap) {
 	t.add(fields, nil)
 	// The mean memory is computed over wall clock time; the other values use seconds.
 	walls, every := t.own[t.w.Hosts[0]], float64(t.every)/1e9
@@ -48,7 +108,6 @@ func (d *differ) usage(w Window, names map[string]bool) (*usage, error) {
 		u.byName[c.Name] = c
 		u.to = max(u.to, min(c.To+t.every, t.w.To)) // Nothing after t.w.To was seen.
 	}
-	return u, nil
 }
 
 // amount returns what processes called name used; 0 if there were none.
@@ -83,26 +142,39 @@ func (d *differ) processImpact(aspect string, diff float64) float64 {
 type processPair struct {
 	a, b  *usage
 	usual []*usage
+	gone  bool // some name may be gone
 }
 
 // leastReadings is how many times processes must have been read in a window.
 const leastReadings = 3
 
-// changedNames returns the names of processes that changed, whether that is usual or not.
-func (d *differ) changedNames(p *processPair) map[string]bool {
-	names := make(map[string]bool)
+// changedNames returns the names of processes that changed, whether that is usual or not, with the
+// aspects in which they did.
+func (d *differ) changedNames(p *processPair) map[string]aspectSet {
+	names := make(map[string]aspectSet)
 	if least := float64(leastReadings*p.b.every) / 1e9; p.a.seconds < least || p.b.seconds < least {
 		return nil // Processes were not read often enough.
 	}
 	for _, c := range d.compareUsage(p.a, p.b, nil, func(*Change) bool { return true }) {
-		names[c.Subject] = true
+		names[c.Subject] = d.sizeableAspects(c.Subject, p)
+		p.gone = p.gone || c.Kind == ProcessVanished
 	}
 	p.usual = []*usage{} // not nil: what is usual will be known
 	return names
 }
 
+// sizeableAspects returns the aspects of a name whose differences are large enough for a line.
+func (d *differ) sizeableAspects(name string, p *processPair) (s aspectSet) {
+	for i, as := range aspects {
+		if _, large := d.sizeable(as.name, p.a.amount(name, as.of), p.b.amount(name, as.of)); large {
+			s |= 1 << i
+		}
+	}
+	return s
+}
+
 // processes returns the changes of the processes with the names.
-func (d *differ) processes(p *processPair, names map[string]bool) []*Change {
+func (d *differ) processes(p *processPair, names map[string]aspectSet) []*Change {
 	if len(names) == 0 {
 		return nil
 	}
@@ -172,7 +244,10 @@ const leastChance = 0.003
 // cameOrWent keeps the changes of names that had never been there, or that stayed away longer
 // than ever before. For a name that was known before, what it used is compared instead.
 func (d *differ) cameOrWent(list []*Change, a, b *usage, usual []*usage, keep func(*Change) bool) []*Change {
-	seen := d.sightings()
+	seen := d.seen
+	if seen == nil {
+		seen = d.sightings()
+	}
 	usually := seen.turnover(d.r.B)
 	var out []*Change
 	for _, c := range list {
@@ -286,12 +361,10 @@ const large = 0.75
 // steady reports whether a process's difference is there in most slots of the windows, and is not
 // a burst that falls into one of them.
 func (d *differ) steady(c *Change) bool {
-	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
 	var names []string
-	want := map[string][]ProcessCounter{"cpu": {UserTime, SystemTime}, "read": {ReadBytes}, "write": {WrittenBytes}}[c.Aspect]
-	for _, name := range fields.names {
-		if f, ok := fields.counts(name); ok && slices.Contains(want, f) || !ok && c.Aspect == "memory" {
-			names = append(names, name)
+	for i, as := range aspects {
+		if as.name == c.Aspect {
+			names = aspectSet(1 << i).fields(d.a).names
 		}
 	}
 	if c.Aspect == "memory" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
 	"tachograph/sample/metric"
 )
@@ -55,13 +56,20 @@ func (d *differ) systemPair() *systemPair {
 	return &systemPair{d: d, names: d.measured(), all: make(map[seriesKey]*systemSeries), late: make(map[seriesKey]*systemSeries), usual: make([][]usualMean, len(d.usual))}
 }
 
-// questions returns those about both windows: a single one, if they are read together.
-func (p *systemPair) questions() []func(Archive) error {
+// nameParts is how many questions are asked about the metrics of a window: each about
+// neighbours, which are in the same groups of chunks.
+const nameParts = 4
+
+// questions returns those about both windows, which are read together unless they lie apart.
+func (p *systemPair) questions() (list []func(Archive) error) {
+	var mu sync.Mutex
 	take := func(all map[seriesKey]*systemSeries, second int) func(n int, s *Series, c course) {
 		return func(n int, s *Series, c course) {
 			if s.Instance != nil && p.d.lags(s.Metric.Name, s.Instance.Name) {
 				return
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			k := p.d.key(s.Metric, s.Instance)
 			e := all[k]
 			if e == nil {
@@ -79,13 +87,18 @@ func (p *systemPair) questions() []func(Archive) error {
 		}
 	}
 	both := []Window{p.d.r.A, p.d.r.B}
-	if !apart(both) {
-		return []func(Archive) error{func(a Archive) error { return p.d.asking(a).courses(both, p.names, take(p.all, 1)) }}
+	for part := range slices.Chunk(p.names, max(1, (len(p.names)+nameParts-1)/nameParts)) {
+		ask := func(windows []Window, take func(n int, s *Series, c course)) {
+			list = append(list, func(a Archive) error { return p.d.asking(a).courses(windows, part, take) })
+		}
+		if apart(both) {
+			ask(both[:1], take(p.all, 1))
+			ask(both[1:], take(p.late, 0))
+		} else {
+			ask(both, take(p.all, 1))
+		}
 	}
-	return []func(Archive) error{
-		func(a Archive) error { return p.d.asking(a).courses(both[:1], p.names, take(p.all, 1)) },
-		func(a Archive) error { return p.d.asking(a).courses(both[1:], p.names, take(p.late, 0)) },
-	}
+	return list
 }
 
 // candidates returns the changes of the series that differ clearly between the windows.

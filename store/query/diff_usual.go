@@ -4,86 +4,132 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 )
 
-// rounds are the parts in which the usual windows are read, by the remainder of their numbers
-// divided by six: the windows of each part lie all over the time before.
+// rounds are the order in which the usual windows are read, by the remainder of their numbers
+// divided by six: the windows of each round lie all over the time before.
 var rounds = [][]int{{0}, {3}, {1, 4}, {2, 5}}
 
-// readUsual reads the usual windows, for what changed. What is usual can only remove changes, so
-// a series and a name is read no further once some of the windows show that its change is
-// ordinary.
-func (d *differ) readUsual(s *systemPair, p *processPair, candidates map[seriesKey]*Change, names map[string]bool) error {
-	series, names := maps.Clone(candidates), maps.Clone(names)
+// A usualReader reads the usual windows, for what changed. What is usual can only remove changes,
+// so a series and an aspect of a name are read no further once some of the windows show that the
+// change is ordinary. Which windows show that first makes no difference to the answer.
+type usualReader struct {
+	d      *differ
+	s      *systemPair
+	p      *processPair
+	mu     sync.Mutex
+	series map[seriesKey]*Change
+	names  map[string]aspectSet
+	read   []*usage
+	rounds []bothEnds[int]
+}
+
+// readUsual reads the usual windows, and when processes were there if that will be asked for.
+func (d *differ) readUsual(two *pair, s *systemPair, p *processPair, candidates map[seriesKey]*Change, names map[string]aspectSet) error {
+	u := &usualReader{d: d, s: s, p: p, series: maps.Clone(candidates), names: maps.Clone(names), read: make([]*usage, len(d.usual))}
 	// What is usual for a name is compared with what it used in the second window.
-	maps.DeleteFunc(names, func(name string, _ bool) bool { return p.b.byName[name] == nil })
-	read := make([]*usage, len(d.usual))
+	maps.DeleteFunc(u.names, func(name string, _ aspectSet) bool { return p.b.byName[name] == nil })
 	for _, round := range rounds {
-		var questions []func(Archive) error
+		var l bothEnds[int]
 		for n := range d.usual {
-			if !slices.Contains(round, n%6) {
-				continue
-			}
-			if len(series) > 0 {
-				questions = append(questions, s.usually(n, series))
-			}
-			if len(names) > 0 {
-				questions = append(questions, d.usually(n, names, &read[n]))
+			if slices.Contains(round, n%6) {
+				l.rest = append(l.rest, n)
 			}
 		}
-		if len(questions) == 0 {
-			continue
-		}
-		if err := shared(d.a, questions...); err != nil {
-			return err
-		}
-		others := s.others()
-		maps.DeleteFunc(series, func(k seriesKey, c *Change) bool {
-			return ordinary(c.Before, s.all[k].b.mean(), others[k])
-		})
-		known := slices.DeleteFunc(slices.Clone(read), func(u *usage) bool { return u == nil })
-		maps.DeleteFunc(names, func(name string, _ bool) bool { return d.ordinaryUse(name, p, known) })
+		u.rounds = append(u.rounds, l)
 	}
-	if p.usual == nil {
-		return nil
-	}
-	for _, u := range read {
-		if u == nil {
-			u = &usage{} // All names that were left to read are ordinary.
+	var seen *sightings
+	sights := p.gone && !d.elsewhere()
+	err := two.work(func(first bool) func(Archive) error {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if sights {
+			sights = false
+			return func(a Archive) error {
+				seen = d.asking(a).sightings()
+				return nil
+			}
 		}
-		p.usual = append(p.usual, u)
+		return u.next(first)
+	})
+	d.seen = seen
+	if err != nil || p.usual == nil {
+		return err
+	}
+	for _, used := range u.read {
+		if used == nil {
+			used = &usage{} // All names that were left to read are ordinary.
+		}
+		p.usual = append(p.usual, used)
 	}
 	return nil
 }
 
-// usually returns the question what the metrics of some series do in the n-th usual window.
-func (p *systemPair) usually(n int, series map[seriesKey]*Change) func(Archive) error {
+// next returns the question about another window; nil if nothing is left to read.
+func (u *usualReader) next(first bool) func(Archive) error {
+	if len(u.series)+len(u.names) == 0 {
+		return nil
+	}
+	for i := range u.rounds {
+		if n, ok := u.rounds[i].take(first); ok {
+			series, names := slices.Collect(maps.Keys(u.series)), maps.Clone(u.names)
+			return func(a Archive) error { return u.window(u.d.asking(a), n, series, names) }
+		}
+	}
+	return nil
+}
+
+// window reads the n-th window.
+func (u *usualReader) window(d *differ, n int, series []seriesKey, names map[string]aspectSet) error {
+	var means []usualMean
+	var used *usage
+	var err error
+	if len(series) > 0 {
+		if means, err = d.usually(n, series); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 {
+		if used, err = d.usage(d.usual[n], names); err != nil {
+			return err
+		}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.s.usual[n], u.read[n] = means, used
+	others := u.s.others()
+	maps.DeleteFunc(u.series, func(k seriesKey, c *Change) bool {
+		return ordinary(c.Before, u.s.all[k].b.mean(), others[k])
+	})
+	known := slices.DeleteFunc(slices.Clone(u.read), func(used *usage) bool { return used == nil })
+	for name, of := range u.names {
+		if of = d.unusualUse(name, of, u.p, known); of == noAspects && u.p.seen(name, known) {
+			delete(u.names, name)
+		} else {
+			u.names[name] = of
+		}
+	}
+	return nil
+}
+
+// usually returns what the metrics of some series do in the n-th usual window.
+func (d *differ) usually(n int, series []seriesKey) (means []usualMean, err error) {
 	seen := make(map[string]bool)
 	var names []string
-	for k := range series {
+	for _, k := range series {
 		for _, name := range componentsOf(k.metric) {
-			if !seen[name] && p.d.a.Lookup(name) != nil {
+			if !seen[name] && d.a.Lookup(name) != nil {
 				seen[name] = true
 				names = append(names, name)
 			}
 		}
 	}
 	slices.Sort(names)
-	return func(a Archive) error {
-		err := p.d.asking(a).courses([]Window{p.d.usual[n]}, names, func(_ int, s *Series, c course) {
-			p.usual[n] = append(p.usual[n], usualMean{p.d.key(s.Metric, s.Instance), c.mean()})
-		})
-		p.usual[n] = append(p.usual[n], usualAwaits(p.usual[n])...)
-		return err
-	}
-}
-
-// usually returns the question what processes of the names use in the n-th usual window.
-func (d *differ) usually(n int, names map[string]bool, to **usage) func(Archive) error {
-	return func(a Archive) (err error) {
-		*to, err = d.asking(a).usage(d.usual[n], names)
-		return err
-	}
+	err = d.courses([]Window{d.usual[n]}, names, func(_ int, s *Series, c course) {
+		means = append(means, usualMean{d.key(s.Metric, s.Instance), c.mean()})
+	})
+	return append(means, usualAwaits(means)...), err
 }
 
 // others returns what each series did in the usual windows that have been read.
@@ -97,30 +143,28 @@ func (p *systemPair) others() map[seriesKey][]float64 {
 	return others
 }
 
-// ordinaryUse reports whether some of the usual windows show that nothing of what processes of a
-// name used is unusual, whatever the other windows show.
-func (d *differ) ordinaryUse(name string, p *processPair, usual []*usage) bool {
-	seen := p.a.byName[name] != nil
-	for _, u := range usual {
-		seen = seen || u.byName[name] != nil
-	}
-	if !seen {
-		return false // It may be new.
-	}
-	for _, as := range aspects {
-		before, after := p.a.amount(name, as.of), p.b.amount(name, as.of)
-		if _, large := d.sizeable(as.name, before, after); !large {
+// seen reports whether a name was there before the second window, as far as is known. If not, it
+// may be new.
+func (p *processPair) seen(name string, usual []*usage) bool {
+	return p.a.byName[name] != nil || slices.ContainsFunc(usual, func(u *usage) bool { return u.byName[name] != nil })
+}
+
+// unusualUse returns those of the aspects of a name that may be unusual. Some of the usual windows
+// show that the others are not, whatever the other windows show.
+func (d *differ) unusualUse(name string, of aspectSet, p *processPair, usual []*usage) aspectSet {
+	for i, as := range aspects {
+		if !of.has(i) {
 			continue
 		}
 		var others []float64
 		for _, u := range usual {
 			others = append(others, u.amount(name, as.of))
 		}
-		if !ordinary(before, after, others) {
-			return false
+		if ordinary(p.a.amount(name, as.of), p.b.amount(name, as.of), others) {
+			of &^= 1 << i
 		}
 	}
-	return true
+	return of
 }
 
 // unusual reports whether b differs from a more than the windows of the baseline differ from what

@@ -1,7 +1,9 @@
 package source
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"tachograph/store/archive"
@@ -52,6 +54,18 @@ func (s *Source) TakeLosses() []Loss {
 	lost := s.lost
 	s.lost, s.missed = nil, nil
 	return lost
+}
+
+// NoteAll records losses of a copy of s, and brings all losses into the order of time: which of
+// the two found one first is chance.
+func (s *Source) NoteAll(list []Loss) {
+	for _, l := range list {
+		l.Archive = &s.Info
+		s.Note(l)
+	}
+	if len(list) > 0 {
+		slices.SortFunc(s.lost, func(x, y Loss) int { return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.What, y.What)) })
+	}
 }
 
 // oneLine returns the message of err on one line.
