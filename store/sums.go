@@ -47,11 +47,12 @@ func (p *plan) summarize(col *column, f *filter, kept map[*archive.View]map[int]
 		}
 	}
 	n := 0
+	var out summed
 	stored := func(before int) {
 		for ; len(have) > 0 && n < f.count && f.row(n) < before; n++ {
 			row := f.row(n)
 			if s, ok := have[base+row]; ok {
-				out := summed{Summary: s}
+				out = summed{Summary: s}
 				there.bound(row, &out)
 				add(col, row, &out, p.spread(col, row, &s))
 			}
@@ -65,7 +66,7 @@ func (p *plan) summarize(col *column, f *filter, kept map[*archive.View]map[int]
 		}
 		for _, sp := range col.spans {
 			if sum, ok := s.Summarize(col.desc, in, v.Cont, sp.From, sp.To); ok {
-				out := summed{Summary: sum}
+				out = summed{Summary: sum}
 				there.bound(row, &out)
 				if climbs {
 					out.Weighted -= there.climbed(col.desc, row, s, in, sp)

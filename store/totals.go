@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
@@ -25,6 +26,9 @@ type Totals struct {
 	Descs []*metric.Desc // parallel to Columns; nil where a metric is not wanted
 }
 
+// spareSummaries are lists for the summaries of a metric, of which there may be thousands.
+var spareSummaries = sync.Pool{New: func() any { return new([]Summary) }}
+
 // Total yields what Summarize does, chunk by chunk: each time the summaries of one metric's
 // series in one chunk. Chunks come in the order of time within an archive, and their metrics in
 // the order of names. Unlike everywhere else, an instance is not the Reader's own: it and the
@@ -37,7 +41,12 @@ type Totals struct {
 func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Subtotal] {
 	return func(yield func(Subtotal) bool) {
 		r.alone()
-		var list []Summary
+		spare := spareSummaries.Get().(*[]Summary)
+		list := (*spare)[:0]
+		defer func() {
+			*spare = list
+			spareSummaries.Put(spare)
+		}()
 		out := false
 		hand := handing(&r.scope, &out, yield)
 		summaries := func() bool { return hand(Subtotal{Summaries: list}) }

@@ -3,9 +3,13 @@ package store
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"tachograph/store/chunk"
 )
+
+// spareValues are lists for the values of a series.
+var spareValues = sync.Pool{New: func() any { return new([]Repeated) }}
 
 // Values decodes the series at some places, chunk by chunk, and calls fn with the number of the
 // place and its values, which are valid only during the call. What is damaged is left out and
@@ -21,7 +25,12 @@ func (r *Reader) Values(places []Place, fn func(n int, values []Repeated)) {
 		return cmp.Or(slices.Index(r.archives, x.a)-slices.Index(r.archives, y.a), cmp.Compare(x.ref.Info.First.Cont, y.ref.Info.First.Cont),
 			cmp.Compare(x.ref.Info.Class, y.ref.Info.Class), x.group-y.group, x.col-y.col, x.row-y.row)
 	})
-	var list []Repeated
+	spare := spareValues.Get().(*[]Repeated)
+	list := *spare
+	defer func() {
+		*spare = list
+		spareValues.Put(spare)
+	}()
 	for len(order) > 0 {
 		first := &places[order[0]]
 		n := 1

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+	"sync"
 
 	"tachograph/store/varint"
 )
@@ -208,6 +209,15 @@ func openActivity(in []byte, lives *lifetimes) (*activity, error) {
 	return a, nil
 }
 
+// reach decodes the lists of the instances from first to last at once. It leaves errors for get to report.
+func (a *activity) reach(first, last int) {
+	for i := range a.segs {
+		if s := &a.segs[i]; s.end > first && s.first <= last {
+			_ = s.decode(min(last+1, s.end) - s.first - 1)
+		}
+	}
+}
+
 // get returns the list of instance i, nil for all ordinals.
 func (a *activity) get(i int) ([]uint32, error) {
 	if a.all {
@@ -228,13 +238,16 @@ func (a *activity) get(i int) ([]uint32, error) {
 	return s.at[s.off[i-s.first]:s.off[i-s.first+1]:s.off[i-s.first+1]], nil
 }
 
+// spareOrdinals are lists to decode into before their length is known.
+var spareOrdinals = sync.Pool{New: func() any { return new([]uint32) }}
+
 // decode decodes up to the k-th instance: those behind it are not needed to find it.
 func (s *activeSegment) decode(k int) error {
 	if k < len(s.off)-1 {
 		return nil
 	}
 	if s.off == nil {
-		s.off, s.at, s.m = []uint32{0}, []uint32{}, new(activeModel)
+		s.off, s.at, s.m = make([]uint32, 1, s.end-s.first+1), []uint32{}, new(activeModel)
 		s.d.begin(s.in)
 		s.m.init()
 	}
@@ -243,13 +256,17 @@ func (s *activeSegment) decode(k int) error {
 	if err != nil {
 		return err
 	}
+	spare := spareOrdinals.Get().(*[]uint32)
+	defer spareOrdinals.Put(spare)
+	at, before := (*spare)[:0], len(s.at)
 	for _, life := range lives {
 		if s.d.short() {
-			return errShort
+			break
 		}
-		s.at = s.d.active(s.m, s.at, life)
-		s.off = append(s.off, uint32(len(s.at)))
+		at = s.d.active(s.m, at, life)
+		s.off = append(s.off, uint32(before+len(at)))
 	}
+	s.at, *spare = append(s.at, at...), at
 	if s.d.short() {
 		s.off = s.off[:from-s.first+1]
 		return errShort

@@ -126,6 +126,7 @@ func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 			if err != nil {
 				return err
 			}
+			act.reach(first, last)
 			var d decoder
 			d.begin(streams[:seg.bytes])
 			m.init(true)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"tachograph/sample/metric"
 )
@@ -110,8 +111,12 @@ type sketchModel struct {
 	begin                                         int32  // where the previous sketch began
 }
 
+// spareSketchModels are models to decode with: they are large, and there is one for each chunk.
+var spareSketchModels = sync.Pool{New: func() any { return new(sketchModel) }}
+
 func newSketchModel() *sketchModel {
-	m := &sketchModel{}
+	m := spareSketchModels.Get().(*sketchModel)
+	m.was, m.begin = 0, 0
 	for _, n := range []*number{&m.amount, &m.series, &m.back, &m.first, &m.size, &m.gap, &m.count} {
 		n.init()
 	}
@@ -228,6 +233,7 @@ func decodeSketches(in []byte, groups []*Group) (sketches, error) {
 	var d decoder
 	d.begin(in)
 	m := newSketchModel()
+	defer spareSketchModels.Put(m)
 	room := sketchRoom + len(in)*sketchRoomPerByte
 	var all []Sketch
 	out := make(sketches, len(groups))

@@ -48,7 +48,6 @@ type groupKey struct{ host, boot, name string }
 // life is a process for which more summaries may come.
 type life struct {
 	*Consumer
-	own     Consumer // for a single process
 	last    [NumProcessCounters]store.Point
 	known   [NumProcessCounters]bool
 	level   store.Point
@@ -207,13 +206,15 @@ func (t *topper) life(s *store.Summary) *life {
 	var l *life
 	if n := len(t.free); n > 0 {
 		l, t.free = t.free[n-1], t.free[:n-1]
-		*l = life{}
+		*l = life{Consumer: l.Consumer}
 	} else {
 		l = &life{}
 	}
 	if t.group == PerProcess {
-		l.own = newConsumer(s, ProcessName(s.Instance))
-		l.Consumer = &l.own
+		if l.Consumer == nil {
+			l.Consumer = new(Consumer)
+		}
+		*l.Consumer = newConsumer(s, ProcessName(s.Instance))
 	} else {
 		k := t.keyOf(s.Archive, s.Instance)
 		if l.Consumer = t.groups[k]; l.Consumer == nil {
@@ -430,13 +431,13 @@ func (t *topper) settle(begin int64) {
 		t.sumUp(l.Consumer)
 		switch {
 		case t.each != nil:
-			c := l.own
+			c := *l.Consumer
 			t.each(&c)
 		case t.by == "":
-			c := l.own
+			c := *l.Consumer
 			t.groups[t.keyOf(l.Archive, l.Instance)] = &c
 		case l.Amount(t.by) > t.least:
-			c := l.own
+			c := *l.Consumer
 			t.ended = append(t.ended, &c)
 		}
 		t.free = append(t.free, l)

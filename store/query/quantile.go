@@ -14,6 +14,10 @@ const (
 	exactRates  = 1 << 11
 )
 
+// fewFresh is how many values are gathered at least before they are sorted. Most of the many
+// distributions of an answer have few distinct values.
+const fewFresh = 256
+
 // distribution counts values, for quantiles by nearest rank.
 type distribution struct {
 	n      uint64
@@ -54,11 +58,16 @@ func (d *distribution) settle() {
 		d.coarse[bucket(d.last)] += d.repeat
 	} else {
 		d.fresh = append(d.fresh, weighted{d.last, d.repeat})
-		if len(d.fresh) >= max(min(4096, d.limit()), len(d.sorted)) {
+		if len(d.fresh) >= max(min(fewFresh, d.limit()), len(d.sorted)) {
 			d.merge()
 		}
 	}
 	d.repeat = 0
+}
+
+// use moves the values into the memory of another distribution, which is not needed any more.
+func (d *distribution) use(spare *distribution) {
+	d.fresh, d.sorted = append(spare.fresh[:0], d.fresh...), append(spare.sorted[:0], d.sorted...)
 }
 
 func (d *distribution) limit() int {

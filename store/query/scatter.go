@@ -182,6 +182,7 @@ func (d *scatter) percentiles(t *tally) (out []float64, within float64) {
 // tellPercentiles computes the percentiles of the tallies, one metric after the other, and
 // decodes only the chunks that they need.
 func tellPercentiles(a Archive, order []*tally) {
+	var spare []distribution
 	for len(order) > 0 {
 		n := 1
 		for n < len(order) && order[n].Name == order[0].Name {
@@ -190,8 +191,13 @@ func tellPercentiles(a Archive, order []*tally) {
 		var places []store.Place
 		var of []*tally
 		for _, t := range order[:n] {
-			for _, p := range t.scatter.wanted(t) {
+			parts := t.scatter.wanted(t)
+			for _, p := range parts {
 				places, of = append(places, p.place), append(of, t)
+			}
+			if k := len(spare); k > 0 && len(parts) > 0 {
+				t.scatter.values.use(&spare[k-1])
+				spare = spare[:k-1]
 			}
 		}
 		a.Values(places, func(i int, values []store.Repeated) {
@@ -200,6 +206,7 @@ func tellPercentiles(a Archive, order []*tally) {
 		for _, t := range order[:n] {
 			q, within := t.scatter.percentiles(t)
 			t.P50, t.P95, t.P99, t.Within = q[0], q[1], q[2], within
+			spare = append(spare, t.scatter.values)
 			t.scatter, t.settled = nil, true
 		}
 		order = order[n:]
