@@ -33,16 +33,25 @@ func handing[T any](s *scope, out *bool, yield func(T) bool) func(T) bool {
 	}
 }
 
+// helpers returns how many processors run ahead with n pieces of work.
+func (s *scope) helpers(n int) int {
+	helpers := min(runtime.GOMAXPROCS(0)-1, mostHelpers)
+	if s.twinned {
+		helpers-- // the twin has that processor
+	}
+	if n < leastAhead {
+		return 0
+	}
+	return max(helpers, 0)
+}
+
 // ahead calls use for 0 to n-1 in turn, until it returns false. Where there are processors to
 // run ahead, it also calls work for each number, before use's done returns for that number. If
 // work panicked, done panics too. work must touch nothing that work or use of other numbers
 // changes. Where there are no such processors done is nil, and use has to do the work itself.
 func (s *scope) ahead(n int, work func(i int), use func(i int, done func()) bool) {
-	helpers := min(runtime.GOMAXPROCS(0)-1, mostHelpers)
-	if s.twinned {
-		helpers-- // the twin has that processor
-	}
-	if helpers < 1 || n < leastAhead {
+	helpers := s.helpers(n)
+	if helpers == 0 {
 		for i := range n {
 			if !use(i, nil) {
 				return

@@ -7,7 +7,6 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
-	"tachograph/store/chunk"
 	"tachograph/store/source"
 )
 
@@ -37,7 +36,7 @@ func (r *Reader) summarizeChunk(a *source.Source, sel *Selection, ref *archive.C
 		}
 	})
 	p.finish()
-	stored := make(map[*archive.View]map[int]chunk.Summary)
+	stored := make(map[*archive.View]*storedSums)
 	instances := make(map[*archive.View][]*metric.Instance)
 	for _, name := range p.names {
 		cols := p.columns[name]
@@ -48,12 +47,15 @@ func (r *Reader) summarizeChunk(a *source.Source, sel *Selection, ref *archive.C
 			if f.count == 0 {
 				continue
 			}
+			if stored[col.v] == nil {
+				stored[col.v] = new(storedSums)
+			}
 			known := instances[col.v]
 			if known == nil {
 				known = make([]*metric.Instance, col.v.Size)
 				instances[col.v] = known
 			}
-			err := p.summarize(col, f, stored, func(col *column, row int, s *summed, _ Spread) {
+			err := p.summarize(col, f, stored[col.v], func(col *column, row int, s *summed, _ Spread) {
 				*list = append(*list, Summary{})
 				col.fill(&(*list)[len(*list)-1], a, passing(col.v, known, row), s)
 			})

@@ -9,7 +9,7 @@ import (
 )
 
 // summarize calls add with the summaries of one column, in the order of its rows.
-func (p *plan) summarize(col *column, f *filter, kept map[*archive.View]map[int]chunk.Summary, add func(*column, int, *summed, Spread)) error {
+func (p *plan) summarize(col *column, f *filter, kept *storedSums, add func(*column, int, *summed, Spread)) error {
 	v := col.v
 	if !p.named(v) {
 		return nil
@@ -27,12 +27,19 @@ func (p *plan) summarize(col *column, f *filter, kept map[*archive.View]map[int]
 			return p.summarizeSteps(steps, f.rows, add)
 		}
 	}
+	return p.sum(col, f, there, kept, p.a.Lose, add)
+}
+
+// sum is summarize for a column that is not of steps and whose instances' names are read. It
+// changes nothing but what its chunk has decoded. there is nil unless the archive records it.
+func (p *plan) sum(col *column, f *filter, there *presence, kept *storedSums, lose func(error), add func(*column, int, *summed, Spread)) error {
+	v := col.v
 	var have map[int]chunk.Summary
 	climbs := p.sel.Means && there != nil && col.desc.Sem == metric.Counter
 	if v.Whole(col.spans) && !climbs {
 		var err error
 		if have, err = p.storedSummaries(v, f.rows, kept); err != nil {
-			p.a.Lose(v.Ref.Wrong(err))
+			lose(v.Ref.Wrong(err))
 		}
 	}
 	base := col.col * v.Size
@@ -54,11 +61,11 @@ func (p *plan) summarize(col *column, f *filter, kept map[*archive.View]map[int]
 			if s, ok := have[base+row]; ok {
 				out = summed{Summary: s}
 				there.bound(row, &out)
-				add(col, row, &out, p.spread(col, row, &s))
+				add(col, row, &out, p.spread(col, row, &s, lose))
 			}
 		}
 	}
-	err = v.SeriesUntil(col.col, left, col.until(), func(row int, s *chunk.Series) error {
+	err := v.SeriesUntil(col.col, left, col.until(), func(row int, s *chunk.Series) error {
 		stored(row)
 		in, err := v.Instance(row)
 		if err != nil {
@@ -80,15 +87,21 @@ func (p *plan) summarize(col *column, f *filter, kept map[*archive.View]map[int]
 	return err
 }
 
+// storedSums are the stored summaries of a view by series, once they are decoded.
+type storedSums struct {
+	done bool
+	of   map[int]chunk.Summary
+}
+
 // storedSummaries returns the stored summaries of the rows of v by series, decoded once for all
 // metrics of the plan. It skips counters that fell: what a fall means is judged by the values,
 // as it is for all other questions.
-func (p *plan) storedSummaries(v *archive.View, rows []int, stored map[*archive.View]map[int]chunk.Summary) (map[int]chunk.Summary, error) {
-	if m, ok := stored[v]; ok {
-		return m, nil
+func (p *plan) storedSummaries(v *archive.View, rows []int, stored *storedSums) (map[int]chunk.Summary, error) {
+	if stored.done {
+		return stored.of, nil
 	}
 	m := make(map[int]chunk.Summary)
-	stored[v] = m
+	stored.done, stored.of = true, m
 	desc := func(col int) *metric.Desc {
 		n := v.Columns[col].Number
 		if d := p.a.Desc(n); int(n) < len(p.wanted) && p.wanted[n] && d != nil && d.Type == v.Columns[col].Type {
@@ -126,13 +139,13 @@ func (c *column) fill(out *Summary, a *source.Source, in *metric.Instance, s *su
 }
 
 // spread returns the spread of a stored summary.
-func (p *plan) spread(col *column, row int, sum *chunk.Summary) Spread {
+func (p *plan) spread(col *column, row int, sum *chunk.Summary, lose func(error)) Spread {
 	if !p.sel.Spread {
 		return Spread{}
 	}
 	sketch, err := col.v.Sketch(col.col, row, sum)
 	if err != nil {
-		p.a.Lose(col.v.Ref.Wrong(err)) // the values themselves still give the spread
+		lose(col.v.Ref.Wrong(err)) // the values themselves still give the spread
 	}
 	return Spread{
 		Sketch: sketch,

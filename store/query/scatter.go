@@ -179,14 +179,21 @@ func (d *scatter) percentiles(t *tally) (out []float64, within float64) {
 	return ranked(values, masses, func(m mass) float64 { return float64(m.lo/2) + float64(m.hi/2) }), within
 }
 
-// tellPercentiles computes the percentiles of the tallies, one metric after the other, and
+// percentilesAtOnce is how many metrics' percentiles are computed at a time.
+const percentilesAtOnce = 8
+
+// tellPercentiles computes the percentiles of the tallies, some metrics at a time, and
 // decodes only the chunks that they need.
 func tellPercentiles(a Archive, order []*tally) {
 	var spare []distribution
 	for len(order) > 0 {
 		n := 1
-		for n < len(order) && order[n].Name == order[0].Name {
-			n++
+		for names := 1; n < len(order); n++ {
+			if order[n].Name != order[n-1].Name {
+				if names++; names > percentilesAtOnce {
+					break
+				}
+			}
 		}
 		var places []store.Place
 		var of []*tally
