@@ -31,8 +31,9 @@ type Selection struct {
 	Cohort *Cohort
 	// From and To bound the wall clock, both inclusive; zero To means the end.
 	From, To int64
-	// Prior asks for one more value of each series: the last one before From in the same boot.
-	// It gives the first rate and the first held value in the window.
+	// Prior asks also for the last reading of each metric and class before From in the same boot,
+	// which gives the first rate and the first held value in the window. An instance that was
+	// away at that reading has no value before From.
 	Prior bool
 	// Cuts are wall clocks, in order, that no Summary reaches across. A value read exactly at a
 	// cut belongs to the time before it.

@@ -63,3 +63,15 @@ func TestWhatWasMeant(t *testing.T) {
 		}
 	}
 }
+
+// TestAWrongOrderIsRefused gives a wrong --sort where there is something to sort and where there
+// is nothing.
+func TestAWrongOrderIsRefused(t *testing.T) {
+	for _, command := range []string{"ps", "ps nobody", "ps --from start", "threads", "threads nobody"} {
+		args := append(strings.Fields(command), "--sort", "memry", "--archive", "testdata/mac.txt")
+		_, errs, status := replayAt(testNow, args...)
+		if status == 0 || !strings.Contains(errs, "--sort memry") || !strings.Contains(errs, "did you mean memory") {
+			t.Errorf("%s: status %d, %s", command, status, errs)
+		}
+	}
+}

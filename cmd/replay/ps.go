@@ -50,7 +50,11 @@ recorder kept it, else its program.`,
 			if err != nil {
 				return err
 			}
-			q := &psAnswer{a, w, m, f, args}
+			order, err := processOrder(f.sort)
+			if err != nil {
+				return err
+			}
+			q := &psAnswer{a, w, m, f, args, order}
 			if (a.From != "" || a.To != "") && f.at == "" {
 				err = q.history()
 			} else {
@@ -73,17 +77,19 @@ recorder kept it, else its program.`,
 	return cmd
 }
 
-// sortProcesses sorts processes or threads by a field; unknown values are last.
-func sortProcesses(list []*query.Process, by string) error {
+// processOrder returns a function that sorts processes or threads by a field; unknown values are
+// last.
+func processOrder(by string) (sort func([]*query.Process), err error) {
 	f := answer.ByKey(answer.Processes, by)
 	if f == nil {
 		names := sortNames()
-		return fmt.Errorf("--sort %s: processes are sorted by %s%s", by, strings.Join(names, ", "), query.Suggest(by, names))
+		return nil, fmt.Errorf("--sort %s: processes are sorted by %s%s", by, strings.Join(names, ", "), query.Suggest(by, names))
 	}
-	slices.SortStableFunc(list, func(x, y *query.Process) int {
-		return cmp.Or(f.Compare(x, y, false), cmp.Compare(x.PID, y.PID))
-	})
-	return nil
+	return func(list []*query.Process) {
+		slices.SortStableFunc(list, func(x, y *query.Process) int {
+			return cmp.Or(f.Compare(x, y, false), cmp.Compare(x.PID, y.PID))
+		})
+	}, nil
 }
 
 // sortUsage lists them for the help.
@@ -187,9 +193,7 @@ func (q *psAnswer) table() error {
 		return nothing("no process %s at %s%s (with --from and --to, replay ps looks at a span of time)",
 			strings.Join(q.args, ", "), q.a.Show(all[0].At), query.Suggest(q.args[0], names))
 	}
-	if err := sortProcesses(list, q.f.sort); err != nil {
-		return err
-	}
+	q.order(list)
 	depth := map[*query.Process]string{}
 	if q.f.tree {
 		list, depth = treeOrder(list)

@@ -15,4 +15,6 @@ type psAnswer struct {
 	m    *query.Matcher
 	f    *psFlags
 	args []string
+	// order sorts the table.
+	order func([]*query.Process)
 }

@@ -51,6 +51,10 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 	if err != nil {
 		return err
 	}
+	order, err := processOrder(sortBy)
+	if err != nil {
+		return err
+	}
 	all := query.ThreadsAt(a.Archive, w, at, nil)
 	if len(all) == 0 {
 		return nothing("no threads were recorded at %s: the class thread is off unless the configuration turns it on", a.Show(at))
@@ -68,9 +72,7 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 	if len(list) == 0 {
 		return nothing("no threads of %s were recorded at %s", strings.Join(args, ", "), a.Show(at))
 	}
-	if err := sortProcesses(list, sortBy); err != nil {
-		return err
-	}
+	order(list)
 	if n > 0 && len(list) > n {
 		list = list[:n]
 	}
