@@ -52,9 +52,9 @@ func (q *linuxProcess) state() byte {
 
 // thread returns what the kernel shows only for single threads: that of the acting thread, if
 // there is one, else that of the process.
-func (r *reading) thread() *procfs.Stat {
+func (r *reading) thread() *procfs.StatNumbers {
 	if a := r.p.platform.acting; a != nil {
-		return &a.stat
+		return &a.stat.StatNumbers
 	}
 	return r.stat()
 }

@@ -18,7 +18,7 @@ type reading struct {
 	limitWhy              metric.Reason
 }
 
-func (r *reading) stat() *procfs.Stat { return &r.p.platform.stat }
+func (r *reading) stat() *procfs.StatNumbers { return &r.p.platform.stat }
 
 const tickMillis = 1000 / ticksPerSecond
 
@@ -159,8 +159,8 @@ var ioColumns = []column[reading]{
 	{name: "proc.io.read_bytes", number: func(r *reading) uint64 { return r.p.platform.ownIO.ReadBytes }},
 	{name: "proc.io.write_bytes", number: func(r *reading) uint64 { return r.p.platform.ownIO.WriteBytes }},
 	{name: "proc.io.cancelled_write_bytes", number: func(r *reading) uint64 { return r.p.platform.ownIO.CancelledWrite }},
-	{name: "proc.io.inherited_read_bytes", number: func(r *reading) uint64 { return r.p.platform.inherited.ReadBytes }, missing: (*reading).inheritedMissing},
-	{name: "proc.io.inherited_write_bytes", number: func(r *reading) uint64 { return r.p.platform.inherited.WriteBytes }, missing: (*reading).inheritedMissing},
+	{name: "proc.io.inherited_read_bytes", number: func(r *reading) uint64 { return r.p.platform.fromChildren().ReadBytes }, missing: (*reading).inheritedMissing},
+	{name: "proc.io.inherited_write_bytes", number: func(r *reading) uint64 { return r.p.platform.fromChildren().WriteBytes }, missing: (*reading).inheritedMissing},
 }
 
 var schedColumns = []column[reading]{

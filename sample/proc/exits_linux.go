@@ -87,7 +87,7 @@ func (q *linuxProcess) totals() *exitTotals {
 // notBefore keeps both times from falling below their last readings. The kernel's split of the
 // sum may shift until the end: what this adds to one time it takes from the other, so that the
 // sum stays as measured.
-func (t *exitTotals) notBefore(st *procfs.Stat) {
+func (t *exitTotals) notBefore(st *procfs.StatNumbers) {
 	const tick = uint64(time.Second / ticksPerSecond)
 	utime, stime := st.UTime*tick, st.STime*tick
 	sum := max(t.utime+t.stime, utime+stime)
@@ -291,7 +291,11 @@ func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, no
 	}
 	q := &p.platform
 	q.files = noFiles()
-	q.last, q.ghost, q.inherited = t, true, inherited
+	q.last, q.ghost = t, true
+	if inherited != nothing {
+		q.inherited = &procfs.IO{}
+		*q.inherited = inherited
+	}
 	q.stat.PPID, q.stat.StartTime = int32(e.PPID), p.start
 	q.status.Tgid, q.status.UID, q.status.GID = uint64(e.TGID), uint64(e.UID), uint64(e.GID)
 	q.startWall = now.Wall - now.Cont + began
@@ -381,7 +385,7 @@ const exiting = 0x4
 // lives reports whether p lives on, so that an exit reported under its pid is that of an
 // earlier process.
 func (k *linuxKernel) lives(p *process[linuxProcess]) bool {
-	st := p.platform.stat
+	st := procfs.Stat{StatNumbers: p.platform.stat}
 	if p.met != k.table.sweeps {
 		text, err := k.dir.read(&p.platform.files, p.pid, statFile)
 		if err != nil || st.Parse(text) != nil || st.StartTime != p.start {
@@ -412,8 +416,8 @@ func (k *linuxKernel) ending(p *process[linuxProcess], now metric.Stamp) ending 
 func (k *linuxKernel) fillTotals(p *process[linuxProcess], row cells) {
 	q := &p.platform
 	q.totals().values(row.set)
-	row.fill("proc.io.inherited_read_bytes", q.inherited.ReadBytes, k.inheritedWhy)
-	row.fill("proc.io.inherited_write_bytes", q.inherited.WriteBytes, k.inheritedWhy)
+	row.fill("proc.io.inherited_read_bytes", q.fromChildren().ReadBytes, k.inheritedWhy)
+	row.fill("proc.io.inherited_write_bytes", q.fromChildren().WriteBytes, k.inheritedWhy)
 }
 
 // forgetLoss makes the counts valid again after notices were lost.

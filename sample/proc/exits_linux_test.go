@@ -43,7 +43,7 @@ func TestTheSplitMayShift(t *testing.T) {
 		{"threads ended unheard", 50, 10, 30, 5, 300, 50},
 	} {
 		totals := exitTotals{utime: c.utime * ms, stime: c.stime * ms}
-		totals.notBefore(&procfs.Stat{StatNumbers: procfs.StatNumbers{UTime: c.lastU, STime: c.lastS}})
+		totals.notBefore(&procfs.StatNumbers{UTime: c.lastU, STime: c.lastS})
 		if totals.utime != c.wantUser*ms || totals.stime != c.wantSys*ms {
 			t.Errorf("%s: %d and %d ms, want %d and %d", c.name, totals.utime/ms, totals.stime/ms, c.wantUser, c.wantSys)
 		}

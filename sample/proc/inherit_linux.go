@@ -42,6 +42,9 @@ func (k *linuxKernel) bequeath(parent int32, own, inherited *procfs.IO) {
 // kernel adds nothing either.
 func (q *linuxProcess) inherit(left *procfs.IO) {
 	if q.stat.Ignored&childSignal == 0 {
+		if q.inherited == nil {
+			q.inherited = new(procfs.IO)
+		}
 		q.inherited.Add(left)
 	}
 }
@@ -73,9 +76,9 @@ func (k *linuxKernel) leave() {
 		q.inherit(&left)
 		delete(k.leaving, p.pid)
 		if q.last != nil {
-			k.bequeath(int32(q.last.parent), &q.totals().io, &q.inherited)
+			k.bequeath(int32(q.last.parent), &q.totals().io, q.fromChildren())
 		} else {
-			k.bequeath(q.stat.PPID, &q.ownIO, &q.inherited)
+			k.bequeath(q.stat.PPID, &q.ownIO, q.fromChildren())
 		}
 	}
 }
@@ -103,9 +106,15 @@ type legacy struct {
 // recorder began can no longer be known, but that does not grow.
 func (q *linuxProcess) separate() {
 	own := q.io
-	own.Less(&q.inherited)
+	own.Less(q.fromChildren())
 	q.ownIO.AtLeast(&own)
 }
+
+// nothing is what most processes inherit.
+var nothing procfs.IO
+
+// fromChildren returns what the process has inherited, not to be changed.
+func (q *linuxProcess) fromChildren() *procfs.IO { return cmp.Or(q.inherited, &nothing) }
 
 // inheritedMissing returns why a process's inherited reads and writes are not known; its own
 // account then includes them.

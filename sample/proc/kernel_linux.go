@@ -23,39 +23,41 @@ import (
 // processor that Go runs on, whatever the kernel's own HZ.
 const ticksPerSecond = 100
 
-// linuxProcess holds the last readings of a process on Linux.
+// linuxProcess holds the last readings of a process on Linux. There may be many thousands, so
+// small fields are beside each other, and what few processes have is a pointer.
 type linuxProcess struct {
 	files  files
-	stat   procfs.Stat // Comm is not kept: process.name has the name
+	stat   procfs.StatNumbers
 	status procfs.Status
 	io     procfs.IO // as the kernel keeps it
 	sched  procfs.SchedStat
-	// Of io: what ended children have left, and what the process did itself.
-	inherited, ownIO procfs.IO
+	// Of io: what ended children have left (nil: nothing), and what the process did itself.
+	inherited *procfs.IO
+	ownIO     procfs.IO
 	// ran is the CPU time when stat was read, 0 if unknown; readAt is when it was read.
 	ran, readAt int64
 	schedAt     int64 // CPU time when sched was read
 	// What the clock showed when the listing was made, and the sweep that it was for.
 	clock   int64
 	clockIn uint64
-	quiet   uint32 // sweeps since it ran
 	changed uint64 // the last sweep that may have changed anything of this
-	// The activity when status and io were read.
-	statusAt, ioAt activity
-	opened         descriptors
-	footprint      *footprint // nil if it has not been read
-	startWall      int64      // nanoseconds since 1970
-	exe            string
-	exeWhy         metric.Reason
-	args           string
-	argsWhy        metric.Reason
-	ttyName        string
-	parent         uint64 // start of the parent, 0 if unknown
-	parentPID      int32  // the ppid that parent was found for
-	cwd, wchan     string
-	cwdAt, wchanAt moment // when they were read
-	traceable      bool   // the kernel lets us look into it
-	last           *exitTotals
+	// did is the last activity that is known. It has the number acts; status and io were read at
+	// the activities of these numbers, 0 if unknown.
+	did                  activity
+	acts, statusAt, ioAt uint32
+	quiet                uint32 // sweeps since it ran
+	opened               descriptors
+	footprint            *footprint // nil if it has not been read
+	startWall            int64      // nanoseconds since 1970
+	exe, args            string
+	exeWhy, argsWhy      metric.Reason
+	parentPID            int32  // the ppid that parent was found for
+	parent               uint64 // start of the parent, 0 if unknown
+	ttyName              string
+	cwd, wchan           string
+	cwdAt, wchanAt       moment // when they were read
+	last                 *exitTotals
+	acting               *acting // nil unless the first thread has ended
 	// switches are the context switches last reported, ended those of threads that ended before
 	// notices were lost, and switchesAt the CPU time when switches was read.
 	switches, ended switches
@@ -63,8 +65,8 @@ type linuxProcess struct {
 	// several: the process has or had several threads. askedOnce: the kernel was asked, and
 	// knew of no more than one.
 	several, askedOnce bool
-	ghost              bool    // no sweep has met it
-	acting             *acting // nil unless the first thread has ended
+	ghost              bool // no sweep has met it
+	traceable          bool // the kernel lets us look into it
 }
 
 // Sources opens the sources of this package: "proc" and "threads".
@@ -290,7 +292,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 	p := k.table.lookup(pid)
 	if p != nil {
 		q := &p.platform
-		ran, was, name, changed := q.ran, q.stat.StatNumbers, p.name, q.changed
+		ran, was, name, changed := q.ran, q.stat, p.name, q.changed
 		if k.still(p) {
 			k.table.meet(p)
 			return p
@@ -301,7 +303,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 		if err == nil && st.Parse(text) == nil && st.StartTime == p.start {
 			k.table.meet(p)
 			k.update(p, &st)
-			if ran != 0 && q.ran == ran && q.stat.StatNumbers == was && p.name == name && q.acting == nil {
+			if ran != 0 && q.ran == ran && q.stat == was && p.name == name && q.acting == nil {
 				q.changed = changed // it was read because of what others might have done to it
 			}
 			return p
@@ -338,8 +340,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 // keep stores st without the name, which points into a buffer that is reused.
 func (k *linuxKernel) keep(p *process[linuxProcess], st *procfs.Stat) {
 	q := &p.platform
-	q.stat = *st
-	q.stat.Comm = nil
+	q.stat = st.StatNumbers
 	p.cpu, p.threads = st.UTime+st.STime, int(st.Threads)
 	q.traceable = q.traceable || st.StartCode > 1
 	k.standIn(p)

@@ -28,27 +28,28 @@ type activity struct {
 	state               byte
 }
 
-// activity returns the activity of the process, or false if it cannot be known.
-func (r *reading) activity() (activity, bool) {
+// activity returns a number that is another one whenever the activity of the process is another
+// one, or 0 if it cannot be known.
+func (r *reading) activity() uint32 {
 	st, q := r.stat(), &r.p.platform
 	a := activity{q.ran, procfs.SchedStat{}, st.MinFlt, st.MajFlt, st.UTime, st.STime, st.VSize, st.RSS, st.State}
 	if q.ran == 0 {
 		if st.Threads != 1 || st.State == 'R' || r.loadSched() != metric.Present || q.sched.Turns == 0 {
-			return activity{}, false
+			return 0
 		}
 		a.sched = q.sched
 	}
-	return a, true
+	if a != q.did || q.acts == 0 {
+		q.did = a
+		q.acts = max(1, q.acts+1)
+	}
+	return q.acts
 }
 
 // idle reports whether what was read at activity then still holds, and updates then.
-func (r *reading) idle(then *activity) bool {
-	now, ok := r.activity()
-	if !ok {
-		*then = activity{}
-		return false
-	}
-	same := now == *then
+func (r *reading) idle(then *uint32) bool {
+	now := r.activity()
+	same := now != 0 && now == *then
 	*then = now
 	return same
 }
@@ -71,7 +72,7 @@ func (r *reading) readStatus() metric.Reason {
 	if why == metric.Present {
 		q.status.Parse(b)
 	} else {
-		q.statusAt = activity{}
+		q.statusAt = 0
 	}
 	return why
 }
@@ -86,7 +87,7 @@ func (r *reading) loadIO() metric.Reason {
 		why = metric.Unsupported
 	}
 	if why != metric.Present {
-		q.ioAt = activity{}
+		q.ioAt = 0
 		return why
 	}
 	q.separate()
@@ -234,7 +235,7 @@ type descriptors struct {
 	sockets []uint64 // inodes
 	linked  bool     // sockets were looked for
 	known   bool     // sockets belong to the current numbers
-	at      activity // when they were looked at
+	at      uint32   // the activity when they were looked at
 	read    moment   // when the numbers were read
 }
 
@@ -277,7 +278,7 @@ func (r *reading) readDescriptors() metric.Reason {
 	k, d := r.k, &r.p.platform.opened
 	d.read = moment{}
 	at := r.moment()
-	now, still := r.activity() // before the numbers: what happens in between shows in the next sweep
+	now := r.activity() // before the numbers: what happens in between shows in the next sweep
 	fd, err := unix.Openat(k.dir.fd, pidPath(r.p.pid, "fd"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return reasonFor(err)
@@ -296,10 +297,10 @@ func (r *reading) readDescriptors() metric.Reason {
 	if !k.wantSockets {
 		return metric.Present
 	}
-	if !still || !d.known || now != d.at || numbers != d.numbers {
+	if now == 0 || !d.known || now != d.at || numbers != d.numbers {
 		d.look(fd, k.fds, k.link[:])
 	}
-	d.known, d.at, d.numbers = still, now, numbers
+	d.known, d.at, d.numbers = now != 0, now, numbers
 	return metric.Present
 }
 

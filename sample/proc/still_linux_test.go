@@ -200,7 +200,7 @@ func TestStillButChanged(t *testing.T) {
 	}
 	// The kernel takes memory away while it reclaims pages.
 	q := &kernelOf(r).table.lookup(int32(pid)).platform
-	q.stat.RSS, q.statusAt.rss, q.status.VmRSS = 1, 1, 4
+	q.stat.RSS, q.did.rss, q.status.VmRSS = 1, 1, 4
 	kernelOf(r).stillness.reclaimed--
 	r.read("proc")
 	if got := number64(t, r, key, "proc.memory.rss"); got <= 4 {
