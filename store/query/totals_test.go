@@ -96,6 +96,9 @@ func TestTotalsSayWhatTheValuesDo(t *testing.T) {
 					w.To = w.From + rnd.Int64N(length)
 				}
 				compareTotals(t, r, w, n+k)
+				if !kind.partly {
+					compareSpans(t, r, w)
+				}
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"tachograph/sample/metric"
 	"tachograph/store/query"
@@ -122,13 +123,16 @@ type sweeper struct {
 	footprints       bool
 	used, held       sweepTimes // of counters and of levels
 	cells            grid
-	entries          map[*metric.Instance]*life
+	step             int64 // how far apart the tables are
+	entries          map[*instance]*life
 	sweeps           map[int]*sweep
 	ids              map[lifeID]int
 	table            *Processes
 	nameIDs, userIDs map[string]int
 	shown            []owned // the processes in tables
 }
+
+type instance = metric.Instance
 
 type lifeID struct{ boot, key string }
 
@@ -177,29 +181,53 @@ func (c *collector) processes() error {
 	if len(top[0].Consumers)+len(top[1].Consumers) == 0 {
 		return nil
 	}
-	s := &sweeper{c: c, entries: make(map[*metric.Instance]*life),
-		sweeps: make(map[int]*sweep), ids: make(map[lifeID]int), table: &Processes{}, nameIDs: make(map[string]int), userIDs: make(map[string]int)}
-	n := c.grid.n
-	s.cpu, s.memory, s.io = newStack(namesOf(top[0].Consumers, most), n), newStack(namesOf(top[1].Consumers, most), n), newStack(namesOf(byTraffic(top[2], top[3]), most), n)
-	s.cells = newGrid(c.w.From, c.w.To, max(stepOf(c.w.To-c.w.From, mostSweeps), c.sweepInterval()), mostSweeps)
 	counters := []query.ProcessCounter{query.UserTime, query.SystemTime, query.ReadBytes, query.WrittenBytes}
-	levels := []query.ProcessLevel{query.Footprint, query.Resident, query.Threads}
-	err = query.ProcessRuns(c.a, c.w, counters, levels, s.take, func(end int64) error {
-		s.settle()
-		if c.r.Progress != nil {
-			c.r.Progress(plotsShare + (1-plotsShare)*float64(end-c.w.From)/float64(c.w.To-c.w.From+1))
+	levels := []query.ProcessLevel{query.Footprint, query.Resident}
+	about := lastName
+	s, spans := c.newSweeper(most), false
+	if c.w.To-c.w.From >= longWindow && !c.r.Brief {
+		if spans, err = s.readSpans(counters, levels); err != nil {
+			return err
 		}
-		return c.ctx.Err()
-	})
-	if err != nil {
-		return err
 	}
-	c.stackPlot("processes-cpu", "CPU by process", "Of processes of the same name, as a share of one core. All together are at no time more than the machine has: what was read of them late is drawn before."+lastName, s.cpu, &s.used, shares, c.cores)
-	c.stackPlot("processes-memory", "Memory by process", "What processes of the same name held."+lastName, s.memory, &s.held, sizes, 0)
-	c.stackPlot("processes-io", "Disk traffic by process", "Read and written by processes of the same name."+lastName, s.io, &s.used, sizesASecond, 0)
+	if spans {
+		about += s.spansText()
+	} else {
+		s = c.newSweeper(most)
+		err = query.ProcessRuns(c.a, c.w, counters, append(levels, query.Threads), s.take, func(end int64) error {
+			s.settle()
+			return s.progress(end)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	c.stackPlot("processes-cpu", "CPU by process", "Of processes of the same name, as a share of one core. All together are at no time more than the machine has: what was read of them late is drawn before."+about, s.cpu, &s.used, shares, c.cores)
+	c.stackPlot("processes-memory", "Memory by process", "What processes of the same name held."+about, s.memory, &s.held, sizes, 0)
+	c.stackPlot("processes-io", "Disk traffic by process", "Read and written by processes of the same name."+about, s.io, &s.used, sizesASecond, 0)
 	s.users()
 	s.finish()
 	return nil
+}
+
+// newSweeper returns a sweeper with nothing in it, whose stacks show the most names of the rankings.
+func (c *collector) newSweeper(most int) *sweeper {
+	s := &sweeper{c: c, entries: make(map[*instance]*life),
+		sweeps: make(map[int]*sweep), ids: make(map[lifeID]int), table: &Processes{}, nameIDs: make(map[string]int), userIDs: make(map[string]int)}
+	n, top := c.grid.n, c.rankings
+	s.cpu, s.memory, s.io = newStack(namesOf(top[0].Consumers, most), n), newStack(namesOf(top[1].Consumers, most), n), newStack(namesOf(byTraffic(top[2], top[3]), most), n)
+	s.cells = newGrid(c.w.From, c.w.To, max(stepOf(c.w.To-c.w.From, mostSweeps), c.sweepInterval()), mostSweeps)
+	s.step = s.cells.step
+	return s
+}
+
+// progress reports that processes were read up to an instant.
+func (s *sweeper) progress(end int64) error {
+	c := s.c
+	if c.r.Progress != nil {
+		c.r.Progress(plotsShare + (1-plotsShare)*float64(end-c.w.From)/float64(c.w.To-c.w.From+1))
+	}
+	return c.ctx.Err()
 }
 
 // users finds the users of the processes in the tables: their names if the archive has them,
@@ -276,19 +304,25 @@ func known(x float64) float64 {
 	return x
 }
 
+// stackOf returns the stack that a field belongs to, nil if it has none.
+func (s *sweeper) stackOf(counter query.ProcessCounter, level query.ProcessLevel) *stack {
+	switch {
+	case counter == query.UserTime || counter == query.SystemTime:
+		return s.cpu
+	case counter == query.ReadBytes || counter == query.WrittenBytes:
+		return s.io
+	case level == query.Footprint:
+		s.footprints = true
+		return s.memory
+	case level == query.Resident && !s.footprints:
+		return s.memory
+	}
+	return nil
+}
+
 // take adds one field of one process.
 func (s *sweeper) take(r *query.ProcessRun) {
-	var to *stack
-	switch {
-	case r.Counter == query.UserTime || r.Counter == query.SystemTime:
-		to = s.cpu
-	case r.Counter == query.ReadBytes || r.Counter == query.WrittenBytes:
-		to = s.io
-	case r.Level == query.Footprint:
-		to, s.footprints = s.memory, true
-	case r.Level == query.Resident && !s.footprints:
-		to = s.memory
-	}
+	to := s.stackOf(r.Counter, r.Level)
 	name := 0
 	if to != nil {
 		name = to.index(query.ProcessName(r.Instance))
@@ -344,9 +378,13 @@ func (e *entry) set(r *query.ProcessRun, i int, wall int64) {
 		*e = entry{cell: e.cell, wall: wall, cpu: unknown, memory: unknown, read: unknown, written: unknown, thread: unknown}
 	}
 	x := r.Values[i]
-	rate := x / r.Seconds[i]
+	e.put(r.Counter, r.Level, x, x/r.Seconds[i])
+}
+
+// put puts one value into a row: rate if it is that of a counter, else x.
+func (e *entry) put(counter query.ProcessCounter, level query.ProcessLevel, x, rate float64) {
 	switch {
-	case r.Counter == query.UserTime || r.Counter == query.SystemTime:
+	case counter == query.UserTime || counter == query.SystemTime:
 		switch {
 		case rate != rate:
 		case e.cpu == e.cpu:
@@ -354,15 +392,15 @@ func (e *entry) set(r *query.ProcessRun, i int, wall int64) {
 		default:
 			e.cpu = rate
 		}
-	case r.Counter == query.ReadBytes:
+	case counter == query.ReadBytes:
 		e.read = rate
-	case r.Counter == query.WrittenBytes:
+	case counter == query.WrittenBytes:
 		e.written = rate
-	case r.Level == query.Footprint:
+	case level == query.Footprint:
 		e.memory = x
-	case r.Level == query.Resident && e.memory != e.memory:
+	case level == query.Resident && e.memory != e.memory:
 		e.memory = x
-	case r.Level == query.Threads:
+	case level == query.Threads:
 		e.thread = x
 	}
 }
@@ -443,11 +481,12 @@ func (s *sweeper) process(one shown) (int, bool) {
 	if id = len(s.ids); id == mostProcesses {
 		return 0, false
 	}
+	key.key = strings.Clone(key.key) // Without the chunk that it was read from.
 	s.ids[key] = id
 	t := s.table
 	t.PIDs = append(t.PIDs, query.ProcessID(one.in))
 	t.Name = append(t.Name, number(s.nameIDs, &t.Names, cut(query.ProcessName(one.in))))
-	t.User, s.shown = append(t.User, 0), append(s.shown, owned{key, one.in.Owner()})
+	t.User, s.shown = append(t.User, 0), append(s.shown, owned{key, strings.Clone(one.in.Owner())})
 	t.Began = append(t.Began, math.Round(float64(one.in.Began())/1e9))
 	return id, true
 }
@@ -457,6 +496,7 @@ func number(ids map[string]int, list *[]string, text string) int {
 	id, ok := ids[text]
 	if !ok {
 		id = len(*list)
+		text = strings.Clone(text)
 		ids[text] = id
 		*list = append(*list, text)
 	}
@@ -498,7 +538,7 @@ func (s *sweeper) finish() {
 		return b.floats(list)
 	}
 	t := s.table
-	t.Step = milli(s.cells.step)
+	t.Step = milli(s.step)
 	t.Process, t.Sweep = whole(func(r at) int { return r.process }), whole(func(r at) int { return r.sweep })
 	t.CPU, t.Memory = values(func(r at) float64 { return r.cpu }), values(func(r at) float64 { return r.memory })
 	t.Read, t.Written = values(func(r at) float64 { return r.read }), values(func(r at) float64 { return r.written })
