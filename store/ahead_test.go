@@ -71,8 +71,23 @@ func answers(t *testing.T, path string) (out []string) {
 				out = append(out, fmt.Sprint(len(r.Losses())))
 			}
 		}
+		out = append(out, sums(r, sel)...)
 	}
 	return out
+}
+
+// sums are the summaries of a selection, and the values of those that do not have them.
+func sums(r *store.Reader, sel store.Selection) (out []string) {
+	sel.Spread = true
+	var places []store.Place
+	for s := range r.Summarize(sel) {
+		out = append(out, fmt.Sprint(s.Metric.Name, s.Instance, s.Count, s.Missing, s.First, s.Last, s.Sum, s.Increase, s.Spread.Values, s.Spread.Sketch))
+		if s.Count > 0 && s.Spread.Values == nil {
+			places = append(places, s.Spread.Place)
+		}
+	}
+	r.Values(places, func(n int, values []store.Repeated) { out = append(out, fmt.Sprint(n, values)) })
+	return append(out, fmt.Sprint(r.Losses()))
 }
 
 // Answers are the same with one processor and with several: of what was recorded,
@@ -106,6 +121,46 @@ func TestAnswersOnSeveralProcessors(t *testing.T) {
 				}
 			}
 			t.Errorf("%s: %d answers, want %d", path, len(got), len(want))
+		}
+	}
+}
+
+// Stored summaries are decoded ahead, also by a reader that completes descriptions and has not
+// met those of the other metrics yet.
+func TestStoredSummariesAhead(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	b := proof.NewBuilder(t, filepath.Join(t.TempDir(), "live"))
+	g := &metric.Group{Name: "g"}
+	for i := range 40 {
+		g.Metrics = append(g.Metrics, &metric.Desc{Name: fmt.Sprintf("m.%02d", i), Type: metric.U64, Sem: metric.Instant, Class: metric.Fast})
+	}
+	const chunks, n = 12, 100
+	for i := range uint64(chunks * n) {
+		at := metric.Stamp{Wall: int64(1e18 + 60e9*i), Cont: int64(60e9 * (i + 1))} // chunks are joined up to an hour
+		block := &metric.Block{Group: g, At: at, Rows: []*metric.Instance{nil}}
+		for k := range g.Metrics {
+			block.Cols = append(block.Cols, metric.Column{Bits: []uint64{i * uint64(k) % 97}})
+		}
+		b.Append(&metric.Tick{At: at, Class: metric.Fast, Blocks: []*metric.Block{block}})
+		if i%n == n-1 {
+			b.Seal(nil)
+		}
+	}
+	path := b.Finish(filepath.Join(t.TempDir(), "x.tacho"))
+	for _, d := range g.Metrics {
+		r, err := store.OpenWith(func(_ *metric.Host, d *metric.Desc) { d.Help += "." }, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := uint64(0)
+		for s := range r.Summarize(store.Selection{Metrics: []string{d.Name}, Spread: true}) {
+			count += s.Count
+		}
+		if count != chunks*n {
+			t.Errorf("%d values of %s", count, d.Name)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

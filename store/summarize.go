@@ -94,7 +94,7 @@ func (t *summing) collect(names []string) bool {
 				continue
 			}
 			if t.kept[col.v] == nil {
-				t.kept[col.v] = new(storedSums)
+				t.kept[col.v] = t.p.storedOf(col.v)
 			}
 			n, ok := places[col.v.Ref]
 			if !ok {

@@ -48,7 +48,7 @@ func (r *Reader) summarizeChunk(a *source.Source, sel *Selection, ref *archive.C
 				continue
 			}
 			if stored[col.v] == nil {
-				stored[col.v] = new(storedSums)
+				stored[col.v] = p.storedOf(col.v)
 			}
 			known := instances[col.v]
 			if known == nil {

@@ -89,8 +89,24 @@ func (p *plan) sum(col *column, f *filter, there *presence, kept *storedSums, lo
 
 // storedSums are the stored summaries of a view by series, once they are decoded.
 type storedSums struct {
-	done bool
-	of   map[int]chunk.Summary
+	descs []*metric.Desc // by column; nil where it is not wanted
+	done  bool
+	of    map[int]chunk.Summary
+}
+
+// storedOf returns what it takes to decode the stored summaries of a view.
+func (p *plan) storedOf(v *archive.View) *storedSums {
+	k := &storedSums{descs: make([]*metric.Desc, len(v.Columns))}
+	for col := range v.Columns {
+		n := v.Columns[col].Number
+		if int(n) >= len(p.wanted) || !p.wanted[n] {
+			continue
+		}
+		if d := p.a.Desc(n); d != nil && d.Type == v.Columns[col].Type {
+			k.descs[col] = d
+		}
+	}
+	return k
 }
 
 // storedSummaries returns the stored summaries of the rows of v by series, decoded once for all
@@ -102,14 +118,7 @@ func (p *plan) storedSummaries(v *archive.View, rows []int, stored *storedSums) 
 	}
 	m := make(map[int]chunk.Summary)
 	stored.done, stored.of = true, m
-	desc := func(col int) *metric.Desc {
-		n := v.Columns[col].Number
-		if d := p.a.Desc(n); int(n) < len(p.wanted) && p.wanted[n] && d != nil && d.Type == v.Columns[col].Type {
-			return d
-		}
-		return nil
-	}
-	err := v.Summaries(desc, rows, func(col, row int, s *chunk.Summary) {
+	err := v.Summaries(func(col int) *metric.Desc { return stored.descs[col] }, rows, func(col, row int, s *chunk.Summary) {
 		if s.Resets+s.Wraps == 0 {
 			m[col*v.Size+row] = *s
 		}
