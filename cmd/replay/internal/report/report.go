@@ -66,19 +66,31 @@ func Collect(ctx context.Context, a query.Archive, r Request) (*Page, error) {
 	}
 	c := &collector{ctx: ctx, a: a, w: w, r: r, grid: newGrid(w.From, w.To, r.Step, r.Columns), host: list[len(list)-1].Host, archives: list, page: &Page{}}
 	c.cores = query.Cores(a, w)
-	parts := []func() error{c.head, c.plots, c.processes, c.flames, c.story}
 	if r.Brief {
-		parts = []func() error{c.head, c.plots, c.processes, c.marks}
+		return c.page, c.parts(c.head, c.plots, c.processes, c.marks)
 	}
-	for _, step := range parts {
+	rest := func(query.Archive) error { return c.parts(c.head, c.plots, c.processes, c.flames, c.story) }
+	if w.To-w.From >= longWindow {
+		// The summary needs nothing of the rest. Over a shorter window it is not worth the memory of a second reader.
+		return c.page, query.Beside(a, rest, c.summary)
+	}
+	if err := rest(a); err != nil {
+		return nil, err
+	}
+	return c.page, c.summary(a)
+}
+
+// parts collects parts of the page.
+func (c *collector) parts(steps ...func() error) error {
+	for _, step := range steps {
 		if err := step(); err != nil {
-			return nil, err
+			return err
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if err := c.ctx.Err(); err != nil {
+			return err
 		}
 	}
-	return c.page, nil
+	return nil
 }
 
 // show writes an instant in the page's zone.

@@ -46,7 +46,7 @@ func facts(h *metric.Host) [][2]string {
 	return out
 }
 
-// story collects what the page says in words and tables.
+// story collects what the page says in words and tables, other than the summary.
 func (c *collector) story() error {
 	gauges, err := query.Gauges(c.a, c.w, 1)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *collector) story() error {
 		return err
 	}
 	c.absences()
-	return c.summary()
+	return nil
 }
 
 // gauges is the table of vital numbers, as replay prints it.
@@ -171,9 +171,9 @@ func (c *collector) absences() {
 
 // summary says in sentences what was out of the ordinary, the cause first: the answer of replay
 // why for the instant or the window.
-func (c *collector) summary() error {
+func (c *collector) summary(a query.Archive) error {
 	d := &c.page.doc
-	answer, err := why.Ask(c.ctx, c.a, why.Request{Host: c.host.ID, At: c.r.Cursor, Window: c.w, Defs: c.r.Defs, Format: c.short(), Zone: c.r.Zone})
+	answer, err := why.Ask(c.ctx, a, why.Request{Host: c.host.ID, At: c.r.Cursor, Window: c.w, Defs: c.r.Defs, Format: c.short(), Zone: c.r.Zone})
 	if err != nil {
 		return err
 	}
