@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// longWindow is the length of a window that is long enough for spans of processes.
-	longWindow = int64(48 * time.Hour)
+	// longWindow is the length of a window that is long enough for spans of processes: that of 100 digests. Spans of
+	// single chunks take more memory than single readings.
+	longWindow = int64(20 * 24 * time.Hour)
 	// leastSpans is how many spans a window must at least have, if it has any.
 	leastSpans = 100
 )
