@@ -17,6 +17,9 @@ type stepper struct {
 	from, to    int64
 	steps       division
 	n           int64 // number of the current step; -1 before the first value
+	bounded     int64 // the step whose bounds begins and over are; 0 before the first
+	begins      int64
+	over        int64
 	sum, weight float64
 	covered     []Window // the parts of the window that archives cover
 	silent      int64    // when a counter's value was first found absent
@@ -62,6 +65,13 @@ func mod(a, b int64) int64 {
 // belongs to it as well.
 func (t *stepper) number(wall int64) int64 {
 	return max(t.steps.number(wall), 1)
+}
+
+// bounds sets begins and over to those of the current step.
+func (t *stepper) bounds() {
+	if t.bounded != t.n {
+		t.bounded, t.begins, t.over = t.n, t.steps.edge(t.n-1), t.steps.edge(t.n)
+	}
 }
 
 // end returns the instant at which step n is shown.
@@ -115,6 +125,15 @@ func (t *stepper) emit(s *Series) {
 func (t *stepper) gained(wall int64, inc, seconds float64, s *Series) {
 	begin := wall - int64(seconds*1e9)
 	rate := inc / seconds
+	if t.n > 0 {
+		// Most gains lie within the current step: no step has to be looked for.
+		if t.bounds(); begin < wall && begin >= max(t.begins, t.from) && wall <= t.over {
+			part := float64(wall-begin) / 1e9
+			t.sum += float64(rate * part)
+			t.weight += part
+			return
+		}
+	}
 	for n := max(t.number(max(begin, t.from)+1), t.n); ; n++ {
 		t.advance(n, s)
 		lo := max(begin, t.steps.edge(n-1), t.from)
@@ -330,9 +349,13 @@ func (sr *stepReader) take(run *store.Run) {
 		sr.cur.opened = true
 		sr.gains.turn(run.Archive, run.Metric, run.Instance)
 	}
-	_, factor := RateUnits(run.Metric.Units)
-	for i, wall := range run.Wall {
-		sr.value(run, i, wall, factor)
+	switch sr.cur.way {
+	case spread:
+		sr.counts(run)
+	case mean:
+		sr.levels(run)
+	case hold:
+		sr.holds(run)
 	}
 }
 
@@ -348,58 +371,81 @@ func (sr *stepReader) wayOf(d *metric.Desc) way {
 	return hold
 }
 
-func (sr *stepReader) value(run *store.Run, i int, wall int64, factor float64) {
+// levels adds the values of a level to the means of steps.
+func (sr *stepReader) levels(run *store.Run) {
 	t, s := sr.cur, sr.out
-	v := run.At(i)
-	present := v.Miss == metric.Present
-	inside := wall >= sr.r.From
-	// Where the wall clock was set back, new values belong to the current step.
-	n := max(t.number(wall), t.n)
-	if inside && t.way != spread {
-		t.advance(n, s)
+	for i, wall := range run.Wall {
+		if wall < sr.r.From {
+			continue
+		}
+		t.reach(wall, s)
+		if run.Miss != nil && run.Miss[i] != metric.Present {
+			t.why = run.Miss[i]
+		} else if x := metric.Number(run.Metric.Type, run.Bits[i]); x != x {
+			t.why = whyNaN
+		} else {
+			t.sum += x
+			t.weight++
+		}
 	}
-	switch t.way {
-	case spread:
-		if !present {
+}
+
+// reach makes the step that wall belongs to the current one. Where the wall clock was set back,
+// new values belong to the current step.
+func (t *stepper) reach(wall int64, s *Series) {
+	if t.n > 0 {
+		if t.bounds(); wall <= t.over {
+			return
+		}
+	}
+	t.advance(max(t.number(wall), t.n), s)
+}
+
+// counts spreads what a counter gained up to each value.
+func (sr *stepReader) counts(run *store.Run) {
+	t, s := sr.cur, sr.out
+	_, factor := RateUnits(run.Metric.Units)
+	for i, wall := range run.Wall {
+		inside := wall >= sr.r.From
+		if run.Miss != nil && run.Miss[i] != metric.Present {
 			// The step is not over: a later value will show what was gained in it.
 			sr.gains.absent()
-			t.why = v.Miss
+			t.why = run.Miss[i]
 			if inside {
 				if t.absent == 0 {
 					t.silent = wall
 				}
 				t.absent = wall
 			}
-			return
+			continue
 		}
 		inc, sec, why := sr.gains.gain(store.Point{Wall: wall, Cont: run.Cont[i], Bits: run.Bits[i]})
 		switch {
 		case !inside:
 		case why != metric.Present:
-			t.advance(n, s)
+			t.reach(wall, s)
 			t.why = why
 		default:
 			t.gained(wall, inc*factor, sec, s)
 		}
-	case hold:
+	}
+}
+
+// holds takes values each of which holds until the next one.
+func (sr *stepReader) holds(run *store.Run) {
+	t, s := sr.cur, sr.out
+	for i, wall := range run.Wall {
+		inside := wall >= sr.r.From
+		if inside {
+			t.reach(wall, s)
+		}
 		t.read = wall
 		if !inside && t.n < 0 && run.Metric.Sem == metric.Discrete {
 			t.n = 1
 		}
-		if t.failing = v.Miss; present {
+		v := run.At(i)
+		if t.failing = v.Miss; v.Miss == metric.Present {
 			t.held, t.fresh = v, true
-		}
-	case mean:
-		x := v.Number()
-		switch {
-		case !inside:
-		case !present:
-			t.why = v.Miss
-		case x != x:
-			t.why = whyNaN
-		default:
-			t.sum += x
-			t.weight++
 		}
 	}
 }
