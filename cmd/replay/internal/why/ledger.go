@@ -139,15 +139,17 @@ func (l *ledger) load(thing int) {
 	if len(sel.Metrics) == 0 {
 		return
 	}
-	r := ledgerReader{l: l, last: make(map[[2]string]store.Point)}
+	r := ledgerReader{l: l, last: make(map[[2]string]*store.Point)}
 	for s := range l.a.Summarize(sel) {
 		k, _ := slices.BinarySearch(l.cuts, s.First.Wall)
 		if s.Count == 0 || s.Instance == nil || k >= len(l.cuts) {
 			continue
 		}
 		l.known[k] = true
-		for _, i := range of[s.Metric.Name] {
-			r.enter(i, k, s)
+		if r.turn(s) {
+			for _, i := range of[s.Metric.Name] {
+				r.enter(i, k, s)
+			}
 		}
 	}
 }
@@ -177,15 +179,28 @@ func (l *ledger) courses(thing int) iter.Seq2[string, []float64] {
 // ledgerReader enters what it reads of processes into a ledger.
 type ledgerReader struct {
 	l    *ledger
-	last map[[2]string]store.Point // last value of each counter, by metric and key
+	last map[[2]string]*store.Point // last value of each counter, by metric and key
+
+	// The current series: most summaries are of the same one as before.
+	metric   *metric.Desc
+	instance *metric.Instance
+	account  *account     // nil where there are too many names
+	before   *store.Point // its last value; nil before the first
 }
 
-// enter adds what a process used of a thing in a piece.
-func (r *ledgerReader) enter(i, k int, s *store.Summary) {
-	a := r.l.account(query.ProcessName(s.Instance))
-	if a == nil {
-		return
+// turn makes the series of s the current one, and reports whether the ledger has an account for it.
+func (r *ledgerReader) turn(s *store.Summary) bool {
+	if r.metric != s.Metric || r.instance != s.Instance {
+		r.metric, r.instance = s.Metric, s.Instance
+		r.account = r.l.account(query.ProcessName(s.Instance))
+		r.before = r.last[[2]string{s.Metric.Name, s.Instance.Key}]
 	}
+	return r.account != nil
+}
+
+// enter adds what a process, whose series is the current one, used of a thing in a piece.
+func (r *ledgerReader) enter(i, k int, s *store.Summary) {
+	a := r.account
 	unit, err := s.Metric.Units.Factor(unitsOf(i))
 	if err != nil {
 		unit = 1
@@ -200,14 +215,18 @@ func (r *ledgerReader) enter(i, k int, s *store.Summary) {
 		a.add(i, k, s.Sum/float64(s.Count)*min(held/seconds, 1)*unit)
 	default:
 		x := s.Increase
-		id := [2]string{s.Metric.Name, s.Instance.Key}
-		if p, ok := r.last[id]; ok {
+		p := r.before
+		if p != nil {
 			inc, _ := metric.Increase(s.Metric, p.Bits, s.First.Bits, float64(s.First.Cont-p.Cont)/1e9)
 			x += inc
 		} else if s.Instance.Began() >= r.l.from {
 			x += metric.Number(s.Metric.Type, s.First.Bits)
 		}
-		r.last[id] = s.Last
+		if p == nil {
+			p = new(store.Point)
+			r.before, r.last[[2]string{s.Metric.Name, s.Instance.Key}] = p, p
+		}
+		*p = s.Last
 		a.add(i, k, x/seconds*unit)
 		if i == thingUser || i == thingSystem {
 			a.add(thingCPU, k, x/seconds*unit)
