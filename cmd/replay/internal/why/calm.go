@@ -126,9 +126,12 @@ func (f *field) stir(bad []float64, usual bool) {
 // counts the same.
 const wide = 25
 
+// judged reports whether share is ever more than 0.
+func (s *signal) judged() bool { return s.severe > s.least }
+
 // share returns how bad a value is: 0 if it is not worth a line, 1 if it cannot be worse.
 func (s *signal) share(x float64) float64 {
-	if s.severe <= s.least {
+	if !s.judged() {
 		return 0
 	}
 	if s.least > 0 && s.severe >= wide*s.least {

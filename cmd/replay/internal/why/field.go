@@ -45,9 +45,11 @@ func (q *question) around() error {
 		q.field = newField(from, to)
 	}
 	if q.ledger = q.newLedger(q.field); read {
-		if err := query.Beside(q.a, q.reader(q.field), q.ledger.begin); err != nil {
+		if err := query.Beside(q.a, q.reader(q.field, everything), q.ledger.begin); err != nil {
 			return err
 		}
+	} else if err := q.read(q.field, everything); err != nil {
+		return err
 	}
 	q.findCalm()
 	return nil
@@ -66,26 +68,40 @@ func newField(from, to int64) *field {
 	return f
 }
 
-// reader returns a function that reads the signals of a field. Called from several goroutines,
-// each with an archive of its own, it shares them out.
-func (q *question) reader(f *field) func(query.Archive) error {
+// everything wants all signals.
+func everything(*signal) bool { return true }
+
+// read reads the signals of a field that are wanted and not yet there, with two workers.
+func (q *question) read(f *field, wanted func(*signal) bool) error {
+	read := q.reader(f, wanted)
+	return query.Beside(q.a, read, read)
+}
+
+// reader returns a function that reads the signals of a field that are wanted and not yet there.
+// Called from several goroutines, each with an archive of its own, it shares them out.
+func (q *question) reader(f *field, wanted func(*signal) bool) func(query.Archive) error {
+	var list []*signal
+	for i := range signals {
+		if _, there := f.of[signals[i].name]; f.n > 0 && !there && wanted(&signals[i]) {
+			list = append(list, &signals[i])
+		}
+	}
 	var next atomic.Int32
 	var mu sync.Mutex // guards f.of
 	return func(a query.Archive) error {
-		for f.n > 0 {
+		for {
 			i := int(next.Add(1)) - 1
-			if i >= len(signals) {
-				break
+			if i >= len(list) {
+				return nil
 			}
 			if err := q.ctx.Err(); err != nil {
 				return err
 			}
-			list := q.courses(a, &signals[i], f)
+			courses := q.courses(a, list[i], f)
 			mu.Lock()
-			f.of[signals[i].name] = list
+			f.of[list[i].name] = courses
 			mu.Unlock()
 		}
-		return nil
 	}
 }
 

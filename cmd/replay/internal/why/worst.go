@@ -1,6 +1,8 @@
 package why
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"tachograph/sample/metric"
@@ -21,16 +23,22 @@ func (q *question) worst() error {
 		}
 	}
 	f := newField(q.from, q.to)
-	read := q.reader(f)
-	if err := query.Beside(q.a, read, read); err != nil {
-		return err
-	}
 	q.field, q.whole = f, f
 	if q.to-q.from <= 4*besides {
 		q.w = query.Window{From: q.from, To: q.to}
 		return nil
 	}
+	if err := q.read(f, (*signal).judged); err != nil {
+		return err
+	}
 	bad := f.badness(true)
+	if slices.ContainsFunc(bad, math.IsNaN) {
+		// The other signals add nothing to how bad a slot was, but show whether it was recorded.
+		if err := q.read(f, everything); err != nil {
+			return err
+		}
+		bad = f.badness(true)
+	}
 	q.eventful(f, bad)
 	long := max(int(2*besides/f.width), 1)
 	best, chosen := -1.0, 0
