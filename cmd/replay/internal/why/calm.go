@@ -81,8 +81,8 @@ func (q *question) steady(from, to int64) bool {
 func (f *field) badness(usual bool) []float64 {
 	bad := make([]float64, f.n)
 	read := make([]bool, f.n)
-	for _, list := range f.of {
-		for _, c := range list {
+	for i := range signals { // in their order, on which the last digits of a sum depend
+		for _, c := range f.of[signals[i].name] {
 			of, calm := max(c.signal.weight, c.signal.harm), 0.0
 			if usual {
 				calm = c.signal.share(quantile(c.x, 0.75))

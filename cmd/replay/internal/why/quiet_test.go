@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -113,5 +114,44 @@ func TestBusyThroughout(t *testing.T) {
 	answer := ask(t, querytest.New(parts...), Request{})
 	if i := slices.IndexFunc(answer.Lines, func(l Line) bool { return l.Kind == "runaway" }); i >= 0 {
 		t.Errorf("%+v", answer.Lines)
+	}
+}
+
+// TestSignalsThatAreNeverBadAddNothing compares how bad the slots of a field were with all signals
+// and with those alone that worst reads first: they must agree wherever the latter know anything.
+func TestSignalsThatAreNeverBadAddNothing(t *testing.T) {
+	const n = 200
+	all := &field{width: 1e9, n: n, of: make(map[string][]*course)}
+	judged := &field{width: 1e9, n: n, of: make(map[string][]*course)}
+	left := 0
+	for i := range signals {
+		s := &signals[i]
+		c := &course{signal: s, gap: 1}
+		for k := range n {
+			x := float64(k*(i+7)%n) / n * 2 * max(s.severe, 1)
+			if k < 10 && s.judged() {
+				x = math.NaN() // Only the others were read then.
+			}
+			c.x = append(c.x, x)
+		}
+		all.of[s.name] = append(all.of[s.name], c)
+		if s.judged() {
+			judged.of[s.name] = append(judged.of[s.name], c)
+		} else {
+			left++
+		}
+	}
+	if left == 0 {
+		t.Fatal("all signals are judged")
+	}
+	want, got := all.badness(true), judged.badness(true)
+	for k := range got {
+		if k < 10 {
+			if got[k] == got[k] || want[k] != 0 {
+				t.Errorf("slot %d: %v of the judged, %v of all", k, got[k], want[k])
+			}
+		} else if got[k] != want[k] {
+			t.Errorf("slot %d: %v, want %v", k, got[k], want[k])
+		}
 	}
 }
