@@ -17,6 +17,7 @@ type lines struct {
 	text, told uint64
 	quantum    uint32
 	functions  int
+	record     uint64 // how long a function's record is before its further tables
 	// Parts of data.
 	names, units, files, values, table []byte
 }
@@ -36,8 +37,11 @@ func readLines(data []byte) *lines {
 	}
 	l := &lines{data: data, quantum: uint32(data[6])}
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		if m := order.Uint32(data); m == magicGo118 || m == magicGo120 {
-			l.order = order
+		switch order.Uint32(data) {
+		case magicGo118:
+			l.order, l.record = order, 40
+		case magicGo120:
+			l.order, l.record = order, 44 // It also has the line on which the function begins.
 		}
 	}
 	size := int(data[7])
@@ -84,7 +88,7 @@ func (l *lines) find(address uint64) (name, file string, line int, ok bool) {
 	}
 	// The record of a function: its beginning, name, arguments, deferred return, then tables of
 	// stack depth, files and lines, their number and the unit that it was compiled in.
-	const nameField, fileField, lineField, unitField = 4, 20, 24, 32
+	const nameField, fileField, lineField, tablesField, unitField = 4, 20, 24, 28, 32
 	record := uint64(l.order.Uint32(l.table[8*i+4:]))
 	field := func(n uint64) uint32 {
 		v, _ := l.u32(l.table, record+n)
@@ -93,7 +97,10 @@ func (l *lines) find(address uint64) (name, file string, line int, ok bool) {
 	if name = text(l.names, uint64(field(nameField))); name == "" {
 		return "", "", 0, false
 	}
-	into := at - l.entry(i)
+	into, ok := l.outer(record, field(tablesField), at-l.entry(i))
+	if !ok {
+		return name, "", 0, true
+	}
 	if n, ok := l.value(field(fileField), into); ok {
 		if off, ok := l.u32(l.units, 4*(uint64(field(unitField))+uint64(n))); ok && off != 1<<32-1 {
 			file = text(l.files, uint64(off))
@@ -106,22 +113,54 @@ func (l *lines) find(address uint64) (name, file string, line int, ok bool) {
 }
 
 // value returns the value that the table at off has for the place into bytes after the
-// beginning of a function. The table has pairs of a difference of values and a number of bytes.
-func (l *lines) value(off uint32, into uint64) (uint32, bool) {
+// beginning of a function.
+func (l *lines) value(off uint32, into uint64) (v uint32, ok bool) {
+	found := l.walk(off, into, func(n int32, _, _ uint64) { v, ok = uint32(n), n >= 0 })
+	return v, ok && found
+}
+
+// outer returns the last place up to into that belongs to the function itself: where another
+// function was inlined, the tables have the file and line of that one, but the name is that of the
+// function around it. record is where the function's record begins, tables how many further tables
+// it has. ok is false if there is no such place.
+func (l *lines) outer(record uint64, tables uint32, into uint64) (at uint64, ok bool) {
+	const inlined = 2 // which of the further tables says where that is
+	if tables <= inlined {
+		return into, true
+	}
+	off, _ := l.u32(l.table, record+l.record+4*inlined)
+	if off == 0 {
+		return into, true
+	}
+	found := l.walk(off, into, func(v int32, from, to uint64) {
+		if v < 0 {
+			at, ok = min(into, to-1), true
+		}
+	})
+	if !found {
+		return into, true
+	}
+	return at, ok
+}
+
+// walk calls fn for each stretch of the table at off up to the place into bytes after the
+// beginning of a function, with its value. It returns false if the table does not go that far. The
+// table has pairs of a difference of values and a number of bytes.
+func (l *lines) walk(off uint32, into uint64, fn func(v int32, from, to uint64)) bool {
 	if off == 0 || uint64(off) >= uint64(len(l.values)) {
-		return 0, false
+		return false
 	}
 	b := l.values[off:]
 	v, pc := int32(-1), uint64(0)
 	for step := range maxSteps {
 		d, n := binary.Uvarint(b)
 		if n <= 0 || d == 0 && step > 0 {
-			return 0, false
+			return false
 		}
 		b = b[n:]
 		p, n := binary.Uvarint(b)
 		if n <= 0 {
-			return 0, false
+			return false
 		}
 		b = b[n:]
 		change := int32(uint32(d) >> 1)
@@ -129,9 +168,13 @@ func (l *lines) value(off uint32, into uint64) (uint32, bool) {
 			change = ^change
 		}
 		v += change
-		if pc += uint64(uint32(p) * l.quantum); into < pc {
-			return uint32(v), v >= 0
+		from := pc
+		if pc += uint64(uint32(p) * l.quantum); pc > from {
+			fn(v, from, pc)
+		}
+		if into < pc {
+			return true
 		}
 	}
-	return 0, false
+	return false
 }

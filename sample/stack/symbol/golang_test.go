@@ -8,11 +8,12 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
 // The runtime of this test has the same table of functions. Every function and line must
-// agree with it.
+// agree with it, except where another function was inlined.
 func TestAsTheRuntimeSays(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("this system's programs are another kind of file")
@@ -38,7 +39,7 @@ func TestAsTheRuntimeSays(t *testing.T) {
 			bias = here - at
 		}
 	}
-	checked := 0
+	checked, inlined := 0, 0
 	for i := range table.lines.functions {
 		at, end := table.lines.text+table.lines.entry(i), table.lines.text+table.lines.entry(i+1)
 		// The runtime assigns a return address at the beginning of the next function to that
@@ -56,14 +57,58 @@ func TestAsTheRuntimeSays(t *testing.T) {
 			if file == "" && end-at <= 32 {
 				continue // no code; the runtime repeats the place before
 			}
+			if frame.Func == nil && (file != frame.File || line != frame.Line) {
+				inlined++ // What is said is of the function around it.
+				continue
+			}
 			if want := frame.Func.Name(); !ok || want != "" && !strings.Contains(want, "[...]") && name != want || file != frame.File || line != frame.Line {
 				t.Fatalf("%#x is %s, %s:%d, %v: the runtime says %s, %s:%d", at, name, file, line, ok, frame.Function, frame.File, frame.Line)
 			}
 			checked++
 		}
 	}
-	if checked < 5_000 {
-		t.Errorf("%d places checked", checked)
+	if checked < 5_000 || inlined < 100 {
+		t.Errorf("%d places checked, and %d in inlined functions", checked, inlined)
+	}
+}
+
+//go:noinline
+func bump(n *atomic.Int64) { n.Add(int64(len(runtime.GOOS))) }
+
+// TestInlinedFunctionsHaveTheLineAround looks at all places of a function in which one of another
+// file is inlined: the name, the file and the line belong together.
+func TestInlinedFunctionsHaveTheLineAround(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("this system's programs are another kind of file")
+	}
+	bump(new(atomic.Int64))
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := OpenImage(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line := runtime.FuncForPC(reflect.ValueOf(bump).Pointer()).FileLine(reflect.ValueOf(bump).Pointer())
+	places := 0
+	for i := range table.lines.functions {
+		at, end := table.lines.text+table.lines.entry(i), table.lines.text+table.lines.entry(i+1)
+		if name, _, _, _ := table.Find(at); !strings.HasSuffix(name, "symbol.bump") {
+			continue
+		}
+		for ; at < end; at++ {
+			name, file, n, _ := table.Find(at)
+			if file == "" && places > 0 {
+				break // what fills the space up to the next function
+			}
+			if places++; !strings.HasSuffix(name, "symbol.bump") || filepath.Base(file) != "golang_test.go" || n != line {
+				t.Errorf("%#x is %s, %s:%d, want line %d", at, name, file, n, line)
+			}
+		}
+	}
+	if places == 0 {
+		t.Error("the function is not found")
 	}
 }
 
