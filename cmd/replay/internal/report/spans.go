@@ -65,5 +65,5 @@ func (s *sweeper) takeSpan(p *query.ProcessSpan) {
 
 // spansText says what plots and tables show that were made of spans.
 func (s *sweeper) spansText() string {
-	return " Of so long a time it shows means over up to " + human.Duration(time.Duration(s.step)) + " each, and so do the tables of processes, which have no threads then."
+	return " Over so long a time each point is the mean of up to " + human.Duration(time.Duration(s.step)) + ", and so is each row of the tables of processes, which have no threads then."
 }
