@@ -204,12 +204,14 @@ func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
 		r := &Ranking{}
 		r.add(t)
 		for _, c := range t.groups {
-			if x := c.Amount(by); x > 0 {
-				r.Total += x
+			if c.Amount(by) > 0 {
 				r.Consumers = append(r.Consumers, c)
 			}
 		}
 		slices.SortFunc(r.Consumers, byAmount(by))
+		for _, c := range r.Consumers { // in their order, on which the last digits of a sum depend
+			r.Total += c.Amount(by)
+		}
 		r.Consumers = r.Consumers[:min(n, len(r.Consumers))]
 		out = append(out, r)
 	}
