@@ -163,7 +163,7 @@ func (w *PlacesWriter) seal() ([]byte, error) {
 			late := &metric.Block{Group: group(placesLate, t, 2), Rows: []*metric.Instance{only},
 				Cols: []metric.Column{{Bits: []uint64{t.least}}, {Bits: []uint64{t.greatest}}}}
 			for _, block := range []*metric.Block{early, names, late} {
-				if len(block.Rows) > 0 {
+				if block.At = tick.At; len(block.Rows) > 0 {
 					tick.Blocks = append(tick.Blocks, block)
 				}
 			}
