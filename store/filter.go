@@ -130,9 +130,9 @@ func (p *plan) keys(indom string) *keys {
 	switch sel := p.sel; {
 	case sel.Keys != nil:
 		if sel.keySet == nil {
-			sel.keySet = setOf(sel.Keys)
+			sel.keySet = chunk.NewKeys(sel.Keys)
 		}
-		k.few, k.list, k.set = true, sel.Keys, sel.keySet
+		k.few, k.Keys = true, sel.keySet
 	case sel.Instance != nil && sel.Sought != nil:
 		p.seek(indom, k)
 	}
@@ -141,7 +141,7 @@ func (p *plan) keys(indom string) *keys {
 
 // seek looks in all groups of a domain for instances that the selection accepts.
 func (p *plan) seek(indom string, k *keys) {
-	c := collector{keys: k, seen: make(map[string]bool), accept: func(in *chunk.Instance) bool {
+	c := collector{seen: make(map[string]bool), accept: func(in *chunk.Instance) bool {
 		probe := describe(in)
 		return p.sel.Instance(indom, &probe)
 	}}
@@ -176,8 +176,9 @@ func (p *plan) seek(indom string, k *keys) {
 		}
 		return !p.scope.over()
 	})
-	c.end()
-	k.set = setOf(k.list)
+	var list []string
+	list, k.few = c.keys()
+	k.Keys = chunk.NewKeys(list)
 }
 
 // named makes sure that the names of v's wanted instances are read.

@@ -24,7 +24,7 @@ func (r *Reader) CohortLives(c *Cohort, indom string, from, to int64) iter.Seq[*
 
 func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Life] {
 	return func(yield func(*Life) bool) {
-		all := lifetimes{r: r, keys: keys, of: make(map[*metric.Instance]*Life), given: make(givenNames)}
+		all := lifetimes{r: r, keys: chunk.NewKeys(keys), of: make(map[*metric.Instance]*Life), given: make(givenNames)}
 		r.inDomain(&sel, indom, all.warm, func(d *domainGroup) bool {
 			if err := all.note(d); err != nil {
 				d.of.Lose(err)
@@ -47,7 +47,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 // lifetimes are the lives of the instances of a domain, while they are being collected.
 type lifetimes struct {
 	r     *Reader
-	keys  []string
+	keys  *chunk.Keys // none: all instances
 	of    map[*metric.Instance]*Life
 	order []*Life
 	given givenNames
@@ -55,23 +55,29 @@ type lifetimes struct {
 
 // warm decodes what note reads.
 func (l *lifetimes) warm(d *domainGroup) {
-	if rows, err := rowsOf(d.group(), l.keys); err != nil || len(l.keys) > 0 && len(rows) == 0 {
-		return
+	all := len(l.keys.List) == 0
+	if !all {
+		if rows, err := d.group().Rows(l.keys); err != nil || len(rows) == 0 {
+			return
+		}
 	}
-	if v, err := d.chunk.View(d.number); err == nil && len(l.keys) == 0 && d.sel.Cohort == nil && v.Spans(d.sel.From, d.sel.End()) != nil {
+	if v, err := d.chunk.View(d.number); err == nil && all && d.sel.Cohort == nil && v.Spans(d.sel.From, d.sel.End()) != nil {
 		_, _ = v.Instances()
 	}
 }
 
 // note notes the instances of a group.
 func (l *lifetimes) note(d *domainGroup) error {
-	c, sel, keys := d.chunk, d.sel, l.keys
-	rows, err := rowsOf(d.group(), keys)
-	if err != nil {
-		return c.Ref.Wrong(err)
-	}
-	if len(keys) > 0 && len(rows) == 0 {
-		return nil
+	c, sel, all := d.chunk, d.sel, len(l.keys.List) == 0
+	var rows []int
+	if !all {
+		var err error
+		if rows, err = d.group().Rows(l.keys); err != nil {
+			return c.Ref.Wrong(err)
+		}
+		if len(rows) == 0 {
+			return nil
+		}
 	}
 	v, err := c.View(d.number)
 	if err != nil {
@@ -91,7 +97,7 @@ func (l *lifetimes) note(d *domainGroup) error {
 		if err := v.Named(rows); err != nil {
 			return c.Ref.Wrong(err)
 		}
-	case len(keys) == 0:
+	case all:
 		if _, err := v.Instances(); err != nil {
 			return c.Ref.Wrong(err)
 		}
@@ -139,22 +145,6 @@ func (l *lifetimes) note(d *domainGroup) error {
 		l.given.note(life, d.archive, v, inst.Names)
 	}
 	return nil
-}
-
-// rowsOf returns the rows of a group that have one of the keys, in rising order.
-func rowsOf(g *chunk.Group, keys []string) ([]int, error) {
-	var rows []int
-	for _, key := range keys {
-		i, err := g.Find(key)
-		if err != nil {
-			return nil, err
-		}
-		if i >= 0 {
-			rows = append(rows, i)
-		}
-	}
-	slices.Sort(rows)
-	return slices.Compact(rows), nil
 }
 
 // givenNames collects the names that instances have had. Each group that has an instance holds

@@ -161,7 +161,7 @@ func (p *plan) wantsAny(g *chunk.Group) bool {
 // passes reports whether a group holds none of the wanted keys, provided that these are few. It
 // does so before anything else of the group is read.
 func (p *plan) passes(g *chunk.Group, lose func(error)) bool {
-	if p.sel.Keys == nil || g.Indom == metric.NoIndom || !sought(len(p.sel.Keys), g.Size) {
+	if p.sel.Keys == nil || g.Indom == metric.NoIndom || !chunk.Few(len(p.sel.Keys), g.Size) {
 		return false
 	}
 	for _, key := range p.sel.Keys {

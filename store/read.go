@@ -26,7 +26,7 @@ type Selection struct {
 	// chunks without the keys are hardly read. It does not affect metrics without an instance
 	// domain.
 	Keys   []string
-	keySet func() map[string]bool // of Keys
+	keySet *chunk.Keys // of Keys
 	// Cohort, if set, restricts the instances of processes and threads to it.
 	Cohort *Cohort
 	// From and To bound the wall clock, both inclusive; zero To means the end.

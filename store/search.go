@@ -11,7 +11,7 @@ import (
 // the chunks between two wall clocks (to 0: no end). Every name that accept takes must have traits
 // of s. ok is false if there are too many keys. accept must not keep its argument.
 func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *metric.Instance) bool) (list []string, ok bool) {
-	c := collector{keys: &keys{}, seen: make(map[string]bool), accept: func(in *chunk.Instance) bool {
+	c := collector{seen: make(map[string]bool), accept: func(in *chunk.Instance) bool {
 		if len(in.Names) == 0 {
 			return accept(&metric.Instance{Key: in.Key})
 		}
@@ -28,7 +28,7 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 			return len(c.list) <= mostKeys
 		})
 	}
-	c.end()
-	slices.Sort(c.list)
-	return c.list, c.few
+	list, few := c.keys()
+	slices.Sort(list)
+	return list, few
 }

@@ -24,8 +24,7 @@ func (g *Group) Lead(guide func() Guide) { g.lead = guide }
 
 var errGuide = errors.New("the digest of places contradicts the chunk")
 
-// guide returns the register's guide, or nil. A guide that is wrong once is not asked again: the
-// chunk knows what it knows.
+// guide returns the register's guide, or nil.
 func (r *register) guide() Guide {
 	if lead := r.g.lead; lead != nil {
 		r.g.lead = nil
@@ -34,7 +33,8 @@ func (r *register) guide() Guide {
 	return r.led
 }
 
-// guided calls fn with the guide. It returns false if there is none, or if it is wrong.
+// guided calls fn with the guide. It returns false if there is none, or if it is wrong, and then
+// never asks it again: the chunk itself has the answer.
 func (r *register) guided(fn func(Guide) error) bool {
 	guide := r.guide()
 	if guide == nil {
@@ -71,7 +71,7 @@ func (r *register) known(row int) (in *Instance) {
 	return in
 }
 
-// rowOf returns the row of a key as the guide knows it; ok is false if the segments must be
+// rowOf returns the row that the guide gives for a key; ok is false if the segments must be
 // searched.
 func (r *register) rowOf(key string) (row int, ok bool) {
 	ok = r.guided(func(guide Guide) (err error) {
@@ -83,7 +83,7 @@ func (r *register) rowOf(key string) (row int, ok bool) {
 	return row, ok && (row >= 0 || !r.led.MayHold(key))
 }
 
-// shown returns the instances that s may match among those that the guide knows; ok is false if
+// shown returns the instances that s may match among those that the guide lists; ok is false if
 // there is no guide.
 func (r *register) shown(s *Sought) (list []*Instance, ok bool, err error) {
 	var rows []int
@@ -110,25 +110,4 @@ func LastFigure(key string) (v uint64, ok bool) {
 		return 0, false
 	}
 	return figures[len(figures)-1].value, true
-}
-
-// Early calls fn for the instances that were there at the first block, which have the first rows,
-// and returns the least and the greatest last number in the keys of the others. Greatest is
-// below least if there are no others.
-func (g *Group) Early(fn func(row int, in *Instance)) (least, greatest uint64, err error) {
-	insts, err := g.Instances()
-	least = ^uint64(0)
-	for row := range insts {
-		in := &insts[row]
-		if len(in.Runs) > 0 && in.Runs[0].Start == 0 {
-			fn(row, in)
-			continue
-		}
-		v, ok := LastFigure(in.Key)
-		least, greatest = min(least, v), max(greatest, v)
-		if !ok {
-			least, greatest = 0, ^uint64(0)
-		}
-	}
-	return least, greatest, err
 }

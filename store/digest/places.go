@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sort"
 	"strconv"
@@ -49,7 +48,7 @@ func placesOf(what string, class metric.Class, group int) string {
 	return fmt.Sprintf("%s.%d.%d", what, class, group)
 }
 
-// ParsePlaces reads a record that a PlacesWriter has made.
+// ParsePlaces reads the record of where the instances are.
 func ParsePlaces(b []byte) (*Places, error) {
 	r := &varint.Reader{In: b}
 	p := &Places{groups: make(map[string]*placesGroup)}
@@ -87,7 +86,7 @@ func ParsePlaces(b []byte) (*Places, error) {
 	return p, nil
 }
 
-// Guide returns what is known of a group of a chunk; nil if it is not known.
+// Guide returns the Guide of a group of a chunk; nil if the record does not describe that group.
 func (p *Places) Guide(class metric.Class, number uint32, group int) chunk.Guide {
 	g := p.groups[strconv.Itoa(int(class))+"."+strconv.Itoa(group)]
 	if g == nil {
@@ -146,7 +145,7 @@ func (g *placesGroup) chunk(number uint32) (int, bool) {
 	return slices.BinarySearch(g.numbers, number)
 }
 
-// fill reads what is known of the chunks.
+// fill reads which chunks are described, and the range of the numbers in the keys that came late.
 func (g *placesGroup) fill() error {
 	numbers, err := g.late.Places()
 	if err != nil {
@@ -154,10 +153,9 @@ func (g *placesGroup) fill() error {
 	}
 	for col, to := range []*[]uint64{&g.least, &g.greatest} {
 		if err := g.late.Series(col, nil, func(_ int, s *chunk.Series) error {
-			if int(s.Life) != len(numbers) {
+			if *to = unfold(s); len(*to) != len(numbers) {
 				return errPlaces
 			}
-			*to = unfold(s)
 			return nil
 		}); err != nil {
 			return err
@@ -167,8 +165,11 @@ func (g *placesGroup) fill() error {
 	return nil
 }
 
-// unfold returns the value of each reading of a series.
+// unfold returns the value of each reading of a series; nil if it has none.
 func unfold(s *chunk.Series) []uint64 {
+	if len(s.At) == 0 || len(s.Bits) != len(s.At) {
+		return nil
+	}
 	out := make([]uint64, s.Life)
 	for i, k := 0, 0; i < len(out); i++ {
 		for k+1 < len(s.At) && int(s.At[k+1]) <= i {
@@ -268,34 +269,6 @@ func (p *placed) fill(col int, values []uint64) error {
 	return nil
 }
 
-// rowsOf returns the rows that have the keys, in rising order.
-func rowsOf(g *chunk.Group, keys []string) (rows []int, err error) {
-	if len(keys) <= fewKeys {
-		for _, key := range keys {
-			row, err := g.Find(key)
-			if err != nil || row < 0 {
-				return nil, errors.Join(errPlaces, err)
-			}
-			rows = append(rows, row)
-		}
-	} else {
-		wanted := make(map[string]bool, len(keys))
-		for _, key := range keys {
-			wanted[key] = true
-		}
-		err = g.Keys(func(row int, key []byte) {
-			if wanted[string(key)] {
-				rows = append(rows, row)
-			}
-		})
-	}
-	slices.Sort(rows)
-	return slices.Compact(rows), err
-}
-
-// fewKeys is for how many keys rowsOf looks one by one.
-const fewKeys = 16
-
 // seek finds the rows in which s may be.
 func (g *placesGroup) seek(s *chunk.Sought) error {
 	if g.sought == s {
@@ -310,7 +283,7 @@ func (g *placesGroup) seek(s *chunk.Sought) error {
 		if err := in.Seek(s, func(in *chunk.Instance) { keys = append(keys, in.Key) }); err != nil {
 			return err
 		}
-		rows, err := rowsOf(in, keys)
+		rows, err := in.Rows(chunk.NewKeys(keys))
 		if err != nil {
 			return err
 		}
@@ -385,59 +358,4 @@ func (p *placesGuide) MayHold(key string) bool {
 	i, ok := p.g.chunk(p.number)
 	v, figure := chunk.LastFigure(key)
 	return !ok || !figure || p.g.least[i] <= v && v <= p.g.greatest[i]
-}
-
-// says returns an error unless p says the same as want.
-func (p *Places) says(want *Places) error {
-	if len(p.groups) != len(want.groups) {
-		return errOtherPlaces
-	}
-	for name, g := range p.groups {
-		other := want.groups[name]
-		if other == nil {
-			return errOtherPlaces
-		}
-		for _, g := range []*placesGroup{g, other} {
-			if err := g.fill(); err != nil {
-				return err
-			}
-		}
-		if !slices.Equal(g.numbers, other.numbers) || !slices.Equal(g.least, other.least) || !slices.Equal(g.greatest, other.greatest) {
-			return errOtherPlaces
-		}
-		for _, pair := range [][2]*chunk.Group{{g.early, other.early}, {g.names, other.names}} {
-			have, err := allPlaced(pair[0])
-			if err != nil {
-				return err
-			}
-			said, err := allPlaced(pair[1])
-			if err != nil {
-				return err
-			}
-			if !reflect.DeepEqual(have, said) {
-				return errOtherPlaces
-			}
-		}
-	}
-	return nil
-}
-
-// allPlaced reads the instances of a group of the record, by key.
-func allPlaced(g *chunk.Group) (map[string]*placed, error) {
-	out := make(map[string]*placed)
-	if g == nil {
-		return out, nil
-	}
-	if _, err := g.Instances(); err != nil {
-		return nil, err
-	}
-	rows := make([]int, g.Size)
-	for row := range rows {
-		rows[row] = row
-	}
-	list, err := readPlaced(g, rows)
-	for _, p := range list {
-		out[p.key] = p
-	}
-	return out, err
 }

@@ -1,27 +1,22 @@
 package digest
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
-	"tachograph/store/varint"
 )
 
-// A PlacesWriter makes the Places of an archive of its chunks. It gets those of each class in the
-// order of time.
-type PlacesWriter struct {
-	sums   [metric.NumClasses][]uint32
+// A placesMaker makes the Places of an archive for its WholeWriter.
+type placesMaker struct {
 	latest map[string]uint32 // by key: the place in insts
 	insts  []*metric.Instance
 	tables []placesTable
-	err    error
 }
 
-// A placesTable has what is known of one group of one chunk.
+// A placesTable lists the instances of one group of one chunk.
 type placesTable struct {
 	class           metric.Class
 	number          uint32 // of the chunk
@@ -43,52 +38,39 @@ type namePlace struct {
 	inst *metric.Instance
 }
 
-// NewPlacesWriter returns a PlacesWriter.
-func NewPlacesWriter() *PlacesWriter { return &PlacesWriter{latest: make(map[string]uint32)} }
-
-// Add takes the next chunk of a class.
-func (w *PlacesWriter) Add(b []byte) {
-	if w.err == nil {
-		w.err = w.add(b)
-	}
-}
-
-func (w *PlacesWriter) add(b []byte) error {
-	c, err := chunk.Open(bytes.NewReader(b), int64(len(b)))
+// add adds the group with number group of the chunk of a class with this number.
+func (m *placesMaker) add(class metric.Class, number uint32, group int, g *chunk.Group) error {
+	insts, err := g.Instances()
 	if err != nil {
 		return err
 	}
-	number := uint32(len(w.sums[c.Class]))
-	w.sums[c.Class] = append(w.sums[c.Class], chunk.Checksum(b))
-	for i, g := range c.Groups {
-		if !metric.PerBoot(g.Indom) || g.Blocks == 0 {
+	t := placesTable{class: class, number: number, group: group, least: math.MaxUint64}
+	for row := range insts {
+		in := &insts[row]
+		if in.Runs[0].Start > 0 {
+			v, ok := chunk.LastFigure(in.Key)
+			if t.least, t.greatest = min(t.least, v), max(t.greatest, v); !ok {
+				t.least, t.greatest = 0, math.MaxUint64
+			}
 			continue
 		}
-		t := placesTable{class: c.Class, number: number, group: i}
-		odd := false
-		t.least, t.greatest, err = g.Early(func(row int, in *chunk.Instance) {
-			if odd = odd || row != len(t.early) || len(in.Names) == 0; !odd {
-				w.early(&t, row, in)
-			}
-		})
-		if err != nil {
-			return err
+		if row != len(t.early) || len(in.Names) == 0 {
+			return nil // An earlier program wrote the rows in another order.
 		}
-		if !odd {
-			w.tables = append(w.tables, t)
-		}
+		m.early(&t, row, in)
 	}
+	m.tables = append(m.tables, t)
 	return nil
 }
 
 // early adds an instance to a table.
-func (w *PlacesWriter) early(t *placesTable, row int, in *chunk.Instance) {
+func (m *placesMaker) early(t *placesTable, row int, in *chunk.Instance) {
 	last := in.Names[len(in.Names)-1]
-	id, ok := w.latest[in.Key]
-	if !ok || w.insts[id].Name != last.Name || !slices.Equal(w.insts[id].Labels, last.Labels) {
-		id = uint32(len(w.insts))
-		w.insts = append(w.insts, placedAs(in.Key, last))
-		w.latest[w.insts[id].Key] = id
+	id, ok := m.latest[in.Key]
+	if !ok || m.insts[id].Name != last.Name || !slices.Equal(m.insts[id].Labels, last.Labels) {
+		id = uint32(len(m.insts))
+		m.insts = append(m.insts, placedAs(in.Key, last))
+		m.latest[m.insts[id].Key] = id
 	}
 	several := len(in.Names) > 1
 	t.early = append(t.early, earlyPlace{id, several})
@@ -108,22 +90,8 @@ func placedAs(key string, n chunk.Naming) *metric.Instance {
 	return in
 }
 
-// Record returns the encoded Places of the chunks that were added; nil if there is nothing in
-// them.
-func (w *PlacesWriter) Record() []byte {
-	sums := slices.Concat(w.sums[:]...)
-	if w.err != nil || len(w.tables) < Least || len(sums) > maxWholeChunks {
-		return nil
-	}
-	data, err := w.seal()
-	if err != nil {
-		return nil
-	}
-	return append(appendSums(nil, sums), data...)
-}
-
 // seal encodes the tables as a chunk.
-func (w *PlacesWriter) seal() ([]byte, error) {
+func (m *placesMaker) seal() ([]byte, error) {
 	groups := make(map[string]*metric.Group)
 	group := func(what string, t *placesTable, columns int) *metric.Group {
 		name := placesOf(what, t.class, t.group)
@@ -138,7 +106,7 @@ func (w *PlacesWriter) seal() ([]byte, error) {
 		return g
 	}
 	only := &metric.Instance{Key: placesLate}
-	list := slices.Clone(w.tables)
+	list := slices.Clone(m.tables)
 	slices.SortStableFunc(list, func(a, b placesTable) int { return int(a.number) - int(b.number) })
 	b := chunk.NewBuilder(metric.Process)
 	for number := uint32(0); len(list) > 0; number++ {
@@ -147,7 +115,7 @@ func (w *PlacesWriter) seal() ([]byte, error) {
 			t := &list[0]
 			early := &metric.Block{Group: group(placesEarly, t, placesColumns), Cols: make([]metric.Column, placesColumns)}
 			for row, e := range t.early {
-				early.Rows = append(early.Rows, w.insts[e.inst])
+				early.Rows = append(early.Rows, m.insts[e.inst])
 				several := uint64(0)
 				if e.several {
 					several = 1
@@ -177,44 +145,4 @@ func (w *PlacesWriter) seal() ([]byte, error) {
 		return nil, err
 	}
 	return s.Data, nil
-}
-
-// Check reports what is wrong with a record that should be the Places of the chunks that were
-// added.
-func (w *PlacesWriter) Check(record []byte) error {
-	have, err := ParsePlaces(record)
-	if err != nil {
-		return err
-	}
-	if w.err != nil {
-		return w.err
-	}
-	if !slices.Equal(have.Sums, slices.Concat(w.sums[:]...)) {
-		return errOtherPlaces
-	}
-	data, err := w.seal()
-	if err != nil {
-		return err
-	}
-	want, err := ParsePlaces(append(appendSums(nil, have.Sums), data...))
-	if err != nil {
-		return err
-	}
-	return have.says(want)
-}
-
-func appendSums(out []byte, sums []uint32) []byte {
-	out = binary.AppendUvarint(out, uint64(len(sums)))
-	for _, sum := range sums {
-		out = binary.LittleEndian.AppendUint32(out, sum)
-	}
-	return out
-}
-
-// parseSums is the inverse of appendSums.
-func parseSums(r *varint.Reader) (sums []uint32) {
-	for n := r.Count(min(maxWholeChunks, len(r.In)/4)); n > 0; n-- {
-		sums = append(sums, r.Uint32())
-	}
-	return sums
 }

@@ -58,13 +58,13 @@ func crowd(t testing.TB, n int) (chunks [][]byte) {
 	return chunks
 }
 
-func placesOfChunks(t testing.TB, chunks [][]byte) (*PlacesWriter, []byte) {
+func placesOfChunks(t testing.TB, chunks [][]byte) (*WholeWriter, []byte) {
 	t.Helper()
-	w := NewPlacesWriter()
+	w := NewWholeWriter(func(uint32) *metric.Desc { return nil })
 	for _, b := range chunks {
 		w.Add(b)
 	}
-	record := w.Record()
+	record := w.Places()
 	if record == nil {
 		t.Fatal("there is no record", w.err)
 	}
@@ -162,25 +162,25 @@ func TestAGuideFindsWhatASearchFinds(t *testing.T) {
 func TestPlacesOfOtherChunks(t *testing.T) {
 	chunks := crowd(t, 4)
 	w, record := placesOfChunks(t, chunks)
-	if err := w.Check(record); err != nil {
+	if err := w.CheckPlaces(record); err != nil {
 		t.Error(err)
 	}
 	other, _ := placesOfChunks(t, crowd(t, 5))
-	if err := other.Check(record); err == nil {
+	if err := other.CheckPlaces(record); err == nil {
 		t.Error("a record of four chunks is taken for one of five")
 	}
-	for what, lie := range map[string]func(w *PlacesWriter){
-		"two rows exchanged": func(w *PlacesWriter) { e := w.tables[1].early; e[3], e[4] = e[4], e[3] },
-		"one left out":       func(w *PlacesWriter) { w.tables[2].early = w.tables[2].early[:20] },
-		"another name":       func(w *PlacesWriter) { w.insts[5].Name = "000105 q" },
-		"a former name lost": func(w *PlacesWriter) { w.tables[2].names = w.tables[2].names[:1] },
-		"one name only":      func(w *PlacesWriter) { w.tables[2].early[7].several = !w.tables[2].early[7].several },
-		"fewer late ones":    func(w *PlacesWriter) { w.tables[0].greatest-- },
-		"a table too few":    func(w *PlacesWriter) { w.tables = w.tables[:3] },
+	for what, lie := range map[string]func(w *placesMaker){
+		"two rows exchanged": func(w *placesMaker) { e := w.tables[1].early; e[3], e[4] = e[4], e[3] },
+		"one left out":       func(w *placesMaker) { w.tables[2].early = w.tables[2].early[:20] },
+		"another name":       func(w *placesMaker) { w.insts[5].Name = "000105 q" },
+		"a former name lost": func(w *placesMaker) { w.tables[2].names = w.tables[2].names[:1] },
+		"one name only":      func(w *placesMaker) { w.tables[2].early[7].several = !w.tables[2].early[7].several },
+		"fewer late ones":    func(w *placesMaker) { w.tables[0].greatest-- },
+		"a table too few":    func(w *placesMaker) { w.tables = w.tables[:3] },
 	} {
 		liar, _ := placesOfChunks(t, chunks)
-		lie(liar)
-		if err := w.Check(liar.Record()); err == nil {
+		lie(&liar.places)
+		if err := w.CheckPlaces(liar.Places()); err == nil {
 			t.Errorf("%s: the lie is not found", what)
 		}
 	}
@@ -215,14 +215,15 @@ func FuzzParsePlaces(f *testing.F) {
 // TestAWrongGuideIsLeft asks a guide that names rows which the chunk does not have.
 func TestAWrongGuideIsLeft(t *testing.T) {
 	chunks := crowd(t, 3)
-	w, _ := placesOfChunks(t, chunks)
+	whole, _ := placesOfChunks(t, chunks)
+	w := &whole.places
 	for i := range 200 {
 		w.insts = append(w.insts, &metric.Instance{Key: fmt.Sprintf("%d/7", 900+i), Name: "invented"})
 		for k := range w.tables {
 			w.tables[k].early = append(w.tables[k].early, earlyPlace{inst: uint32(len(w.insts) - 1)})
 		}
 	}
-	places, err := ParsePlaces(w.Record())
+	places, err := ParsePlaces(whole.Places())
 	if err != nil {
 		t.Fatal(err)
 	}

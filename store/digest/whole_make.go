@@ -12,12 +12,13 @@ import (
 	"tachograph/store/chunk"
 )
 
-// A WholeWriter makes the Whole of an archive of its chunks. It gets those of each class in the
-// order of time.
+// A WholeWriter makes the records about a whole archive, its Whole and its Places, of its chunks. It
+// gets those of each class in the order of time.
 type WholeWriter struct {
 	desc   func(uint32) *metric.Desc
 	sums   [metric.NumClasses][]uint32
 	groups map[string]*wholeGroup
+	places placesMaker
 	err    error
 }
 
@@ -38,7 +39,7 @@ type wholeMetric struct {
 
 // NewWholeWriter returns a WholeWriter; desc describes the chunks' metrics.
 func NewWholeWriter(desc func(uint32) *metric.Desc) *WholeWriter {
-	return &WholeWriter{desc: desc, groups: make(map[string]*wholeGroup)}
+	return &WholeWriter{desc: desc, groups: make(map[string]*wholeGroup), places: placesMaker{latest: make(map[string]uint32)}}
 }
 
 // Add takes the next chunk of a class.
@@ -53,12 +54,17 @@ func (w *WholeWriter) add(b []byte) error {
 	if err != nil {
 		return err
 	}
+	number := uint32(len(w.sums[c.Class]))
 	w.sums[c.Class] = append(w.sums[c.Class], chunk.Checksum(b))
-	for _, g := range c.Groups {
-		if metric.PerBoot(g.Indom) || g.Blocks == 0 {
-			continue
+	for i, g := range c.Groups {
+		switch {
+		case g.Blocks == 0:
+		case metric.PerBoot(g.Indom):
+			err = w.places.add(c.Class, number, i, g)
+		default:
+			err = w.group(c.Class, g)
 		}
-		if err := w.group(c.Class, g); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -220,6 +226,19 @@ func (w *WholeWriter) Record() []byte {
 	return whole.marshal()
 }
 
+// Places returns the encoded Places of the chunks that were added; nil if there is nothing in them.
+func (w *WholeWriter) Places() []byte {
+	sums := slices.Concat(w.sums[:]...)
+	if w.err != nil || len(w.places.tables) < Least || len(sums) > maxWholeChunks {
+		return nil
+	}
+	data, err := w.places.seal()
+	if err != nil {
+		return nil
+	}
+	return append(appendSums(nil, sums), data...)
+}
+
 func (w *WholeWriter) whole() *Whole {
 	out := &Whole{Sums: slices.Concat(w.sums[:]...)}
 	for _, indom := range slices.Sorted(maps.Keys(w.groups)) {
@@ -268,3 +287,27 @@ func (w *WholeWriter) Check(record []byte) error {
 }
 
 var errWhole = errors.New("it does not say what the chunks do")
+
+// CheckPlaces reports what is wrong with a record that should be the Places of the chunks that were
+// added.
+func (w *WholeWriter) CheckPlaces(record []byte) error {
+	have, err := ParsePlaces(record)
+	if err != nil {
+		return err
+	}
+	if w.err != nil {
+		return w.err
+	}
+	if !slices.Equal(have.Sums, slices.Concat(w.sums[:]...)) {
+		return errOtherPlaces
+	}
+	data, err := w.places.seal()
+	if err != nil {
+		return err
+	}
+	want, err := ParsePlaces(append(appendSums(nil, have.Sums), data...))
+	if err != nil {
+		return err
+	}
+	return have.says(want)
+}

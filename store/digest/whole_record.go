@@ -186,3 +186,19 @@ func (s WholeSeries) bits() WholeSeries {
 	s.Sum, s.Weighted, s.Increase, s.Steepest = 0, 0, 0, 0
 	return s
 }
+
+func appendSums(out []byte, sums []uint32) []byte {
+	out = binary.AppendUvarint(out, uint64(len(sums)))
+	for _, sum := range sums {
+		out = binary.LittleEndian.AppendUint32(out, sum)
+	}
+	return out
+}
+
+// parseSums is the inverse of appendSums.
+func parseSums(r *varint.Reader) (sums []uint32) {
+	for n := r.Count(min(maxWholeChunks, len(r.In)/4)); n > 0; n-- {
+		sums = append(sums, r.Uint32())
+	}
+	return sums
+}

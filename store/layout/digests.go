@@ -11,12 +11,11 @@ import (
 type Digests struct {
 	classes [metric.NumClasses]*digest.Writer
 	whole   *digest.WholeWriter
-	places  *digest.PlacesWriter
 }
 
 // NewDigests returns the Digests of an archive; desc describes its metrics.
 func NewDigests(desc func(uint32) *metric.Desc) *Digests {
-	d := &Digests{whole: digest.NewWholeWriter(desc), places: digest.NewPlacesWriter()}
+	d := &Digests{whole: digest.NewWholeWriter(desc)}
 	for class := range d.classes {
 		d.classes[class] = digest.NewWriter(desc, true, true)
 	}
@@ -26,7 +25,6 @@ func NewDigests(desc func(uint32) *metric.Desc) *Digests {
 func (d *Digests) add(s *chunk.Sealed) {
 	d.classes[s.Info.Class].Add(s.Data)
 	d.whole.Add(s.Data)
-	d.places.Add(s.Data)
 }
 
 // Digest makes the builder put digests, all of them in Finish. Every builder of the archive must
@@ -44,10 +42,9 @@ func (b *Builder) finish() {
 		for class, w := range b.digests.classes {
 			b.putDigests(metric.Class(class), 0, w)
 		}
-		b.putRecord(KeyWhole, b.digests.whole.Record())
-		b.putRecord(KeyPlaces, b.digests.places.Record())
+		b.putWhole(b.digests.whole)
 	case b.desc != nil:
-		whole, places := digest.NewWholeWriter(b.desc), digest.NewPlacesWriter()
+		whole := digest.NewWholeWriter(b.desc)
 		for class := range metric.NumClasses {
 			n := b.totals.Chunks[class.String()]
 			if rest := n % digest.Span; rest >= digest.Least {
@@ -56,13 +53,9 @@ func (b *Builder) finish() {
 			if n > digest.Span {
 				b.digest(class, 0, n, false, true)
 			}
-			b.stored(class, 0, n, func(data []byte) {
-				whole.Add(data)
-				places.Add(data)
-			})
+			b.stored(class, 0, n, whole.Add)
 		}
-		b.putRecord(KeyWhole, whole.Record())
-		b.putRecord(KeyPlaces, places.Record())
+		b.putWhole(whole)
 	}
 }
 
@@ -100,10 +93,13 @@ func (b *Builder) putDigests(class metric.Class, first uint32, w *digest.Writer)
 	}
 }
 
-// putRecord puts what is known of all chunks together, if anything is.
-func (b *Builder) putRecord(key string, record []byte) {
-	if record != nil {
-		b.putDigest([]byte(key), record)
+// putWhole puts the records about the whole archive.
+func (b *Builder) putWhole(w *digest.WholeWriter) {
+	if record := w.Record(); record != nil {
+		b.putDigest([]byte(KeyWhole), record)
+	}
+	if record := w.Places(); record != nil {
+		b.putDigest([]byte(KeyPlaces), record)
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// The runtime of this test has the same table of functions. Every function and line must
-// agree with it, except where another function was inlined.
-func TestAsTheRuntimeSays(t *testing.T) {
+// ownImage opens the program that runs the test.
+func ownImage(t *testing.T) *Table {
+	t.Helper()
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("this system's programs are another kind of file")
 	}
@@ -22,10 +22,17 @@ func TestAsTheRuntimeSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := OpenImage(path, "")
+	image, err := OpenImage(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return image
+}
+
+// The runtime of this test has the same table of functions. Every function and line must
+// agree with it, except where another function was inlined.
+func TestAsTheRuntimeSays(t *testing.T) {
+	table := ownImage(t)
 	if table.lines == nil {
 		t.Fatal("this program has no table of Go's")
 	}
@@ -78,18 +85,8 @@ func bump(n *atomic.Int64) { n.Add(int64(len(runtime.GOOS))) }
 // TestInlinedFunctionsHaveTheLineAround looks at all places of a function in which one of another
 // file is inlined: the name, the file and the line belong together.
 func TestInlinedFunctionsHaveTheLineAround(t *testing.T) {
-	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
-		t.Skip("this system's programs are another kind of file")
-	}
 	bump(new(atomic.Int64))
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := OpenImage(path, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := ownImage(t)
 	_, line := runtime.FuncForPC(reflect.ValueOf(bump).Pointer()).FileLine(reflect.ValueOf(bump).Pointer())
 	places := 0
 	for i := range table.lines.functions {
