@@ -19,7 +19,8 @@ type ProcessSpan struct {
 	Level   ProcessLevel
 	// From and To are the instants between which it was used.
 	From, To int64
-	// Amount is the gain of a counter, negative if it ends in a dip, or the values of a level times their seconds. Last is the last value of a level.
+	// Amount is the gain of a counter, negative if it ends in a dip, or the values of a level times
+	// their seconds. Last is the last value of a level.
 	Amount, Last float64
 }
 
