@@ -61,5 +61,5 @@ func (in *Instance) Began() int64 {
 	return t.UnixNano()
 }
 
-// Owner is the user ID of an instance's owner, from its label "uid".
-func (in *Instance) Owner() string { return in.Label("uid") }
+// UserID is the user ID of an instance's user, from its label "uid".
+func (in *Instance) UserID() string { return in.Label("uid") }

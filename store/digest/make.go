@@ -406,7 +406,7 @@ func (m *maker) amount(l *life, k int) uint64 {
 
 // crowd adds a life to its crowd.
 func (m *maker) crowd(l *life) {
-	key := crowdKey{l.Title(), l.Owner(), -1}
+	key := crowdKey{l.Title(), l.UserID(), -1}
 	for _, k := range m.level {
 		if l.Cells[k].Present {
 			key.level = k
@@ -508,5 +508,5 @@ func (m *Member) compare(n *Member) int {
 }
 
 func (c Crowd) compare(d Crowd) int {
-	return cmp.Or(cmp.Compare(c.Title(), d.Title()), cmp.Compare(c.Owner(), d.Owner()), cmp.Compare(c.Level, d.Level))
+	return cmp.Or(cmp.Compare(c.Title(), d.Title()), cmp.Compare(c.UserID(), d.UserID()), cmp.Compare(c.Level, d.Level))
 }

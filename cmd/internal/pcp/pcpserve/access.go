@@ -52,7 +52,7 @@ func (c client) owns(in *metric.Instance) bool {
 	if !c.known || in == nil {
 		return false
 	}
-	uid, err := strconv.ParseUint(in.Owner(), 10, 32)
+	uid, err := strconv.ParseUint(in.UserID(), 10, 32)
 	return err == nil && uint32(uid) == c.uid
 }
 

@@ -486,7 +486,7 @@ func (s *sweeper) process(one shown) (int, bool) {
 	t := s.table
 	t.PIDs = append(t.PIDs, query.ProcessID(one.in))
 	t.Name = append(t.Name, number(s.nameIDs, &t.Names, cut(query.ProcessName(one.in))))
-	t.User, s.shown = append(t.User, 0), append(s.shown, owned{key, strings.Clone(one.in.Owner())})
+	t.User, s.shown = append(t.User, 0), append(s.shown, owned{key, strings.Clone(one.in.UserID())})
 	t.Began = append(t.Began, math.Round(float64(one.in.Began())/1e9))
 	return id, true
 }

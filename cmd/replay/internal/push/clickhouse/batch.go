@@ -105,7 +105,7 @@ func (b *batch) introduce(indom string, in *metric.Instance, wall int64) {
 	}
 	to := b.body(instancesTable)
 	r := to.raw
-	for _, s := range []string{b.info.Host.ID, indom, in.Key, boot, in.Name, in.Owner()} {
+	for _, s := range []string{b.info.Host.ID, indom, in.Key, boot, in.Name, in.UserID()} {
 		r = appendText(r, s)
 	}
 	r = appendI64(appendU32(r, second(wall)), in.Began())
@@ -202,7 +202,7 @@ func (b *batch) process(t *metric.Tick, block *metric.Block, p *plan, row int, i
 	r = appendText(r, t.Class.String())
 	r = appendI64(r, block.At.Wall)
 	r = appendU32(r, uint32(query.ProcessID(in)))
-	r = appendText(r, in.Owner())
+	r = appendText(r, in.UserID())
 	r = appendI64(r, in.Began())
 	b.sink.absent, b.sink.reasons = b.sink.absent[:0], b.sink.reasons[:0]
 	for i := range p.cells {
