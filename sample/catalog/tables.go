@@ -19,6 +19,7 @@ var tables = [][]row{
 	powerRows,
 	procRows,
 	procOwnRows,
+	procOwnerRows,
 	recorderRows,
 	sysctlHwRows,
 	sysctlKernRows,

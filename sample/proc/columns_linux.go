@@ -27,6 +27,8 @@ func (k *linuxKernel) allParts() []supply[reading] {
 		{load: func(*reading) metric.Reason { return metric.Present }, columns: statColumns, lasting: (*reading).lastingStat},
 		{load: (*reading).loadSwitches, columns: switchColumns}, // before status, which is read again
 		{load: (*reading).loadStatus, columns: statusColumns, lasting: (*reading).lastingStatus},
+		{load: func(*reading) metric.Reason { return metric.Present }, columns: groupColumns,
+			lasting: func(*reading, *metric.Desc) bool { return true }},
 		{load: (*reading).loadIO, columns: ioColumns},
 		{load: (*reading).loadSched, columns: schedColumns},
 		{load: (*reading).loadSmaps, columns: smapsColumns, restless: true},

@@ -7,6 +7,7 @@ import (
 	"tachograph/sample/darwin/decode"
 	"tachograph/sample/darwin/rows"
 	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 	"tachograph/sample/proc/libproc"
 )
 
@@ -113,6 +114,10 @@ func (m *macKernel) macParts() []supply[macReading] {
 		{load: (*macReading).loadCwd, columns: []column[macReading]{
 			{name: "proc.psinfo.cwd", text: func(r *macReading) string { return r.p.platform.cwd }},
 		}},
+		{load: func(*macReading) metric.Reason { return metric.Present },
+			columns: ownerColumns(func(r *macReading) *owner.Owner { return r.p.owners() },
+				owner.App, owner.Service, owner.Session, owner.Bundle, owner.Version, owner.Team),
+			lasting: func(*macReading, *metric.Desc) bool { return true }},
 	}
 }
 

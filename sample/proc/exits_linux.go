@@ -300,6 +300,7 @@ func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, no
 	q.status.Tgid, q.status.UID, q.status.GID = uint64(e.TGID), uint64(e.UID), uint64(e.GID)
 	q.startWall = now.Wall - now.Cont + began
 	p.rename(p.name)
+	k.inheritOwner(p)
 	p.describe(facts{start: q.startWall, parent: k.parentKey(p), uid: strconv.FormatUint(q.status.UID, 10)})
 	emit(c, exitEvent(p.instance, p.name, k.last, k.ending(p, now)))
 	p.final = true
@@ -349,7 +350,7 @@ func unseenLabels(p *metric.Instance) []metric.Label {
 			labels = append(labels, metric.Label{Name: l, Value: v})
 		}
 	}
-	return labels
+	return append(labels, p.Owners()...)
 }
 
 // whoEnded finds the process with this pid and age whose end has not been reported yet, and

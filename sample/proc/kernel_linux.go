@@ -15,6 +15,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 	"tachograph/sample/proc/cmdline"
 	"tachograph/sample/proc/procfs"
 )
@@ -51,6 +52,10 @@ type linuxProcess struct {
 	startWall            int64      // nanoseconds since 1970
 	exe, args            string
 	exeWhy, argsWhy      metric.Reason
+	groups               *groups // nil if they could not be read
+	groupsWhy            metric.Reason
+	ownerSettled         bool   // it has been met twice, or was old when met
+	ownerAt              int64  // continuous clock: when its control groups were read
 	parentPID            int32  // the ppid that parent was found for
 	parent               uint64 // start of the parent, 0 if unknown
 	ttyName              string
@@ -108,6 +113,7 @@ type linuxKernel struct {
 	over           map[uint32]over        // by pid
 	limbo          map[int32]limbo
 	unseen         unseen
+	belong         belongings
 	// legacies holds what children have left to pids that are not in the table, and
 	// inheritedWhy why that is not known.
 	legacies     map[int32]legacy
@@ -145,6 +151,8 @@ func openKernel(opt Options) (*linuxKernel, error) {
 		networks: make(map[uint64]map[uint64]socketKind),
 	}
 	k.columns, k.now.k = k.allParts(), k
+	k.belong.kernel = owner.None(ofKernel)
+	k.belong.kernel.Put(owner.Service, "kernel")
 	k.stillness.clocks = clocksOf(dir)
 	k.users.refresh()
 	k.groups.refresh()
@@ -229,6 +237,7 @@ func (k *linuxKernel) walked(c *sample.Context, unmet int, now metric.Stamp) {
 	k.leaveLimbo(c, now)
 	k.leave()
 	k.forgetLegacies(unmet == 0)
+	k.forgetGroups()
 	k.unseen.tell(now, func(e metric.Event) { emit(c, e) })
 	k.boundUnseen()
 	k.counts.started = k.counts.seen + k.counts.unseen
@@ -265,8 +274,13 @@ func (k *linuxKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *proc
 	if p == nil {
 		k.complete = false
 	}
-	if p != nil && p.instance.Labels == nil {
+	if p == nil {
+		return nil
+	}
+	if p.instance.Labels == nil {
 		k.welcome(c, p, now)
+	} else {
+		k.lookAgain(p, now)
 	}
 	return p
 }
@@ -383,6 +397,7 @@ func (k *linuxKernel) renamed(p *process[linuxProcess], st *procfs.Stat, execute
 		p.relabel("exe", q.exe)
 	}
 	if executed || q.exe != exe {
+		q.ownerSettled = false // it may have been moved just before
 		p.executed, p.was = true, was
 	}
 }
@@ -392,6 +407,8 @@ func (k *linuxKernel) introduce(p *process[linuxProcess], now metric.Stamp) {
 	p.platform.startWall = now.Wall - now.Cont + startCont(p.start)
 	k.readExe(p)
 	k.readArgs(p)
+	k.findOwner(p, now)
+	p.platform.ownerSettled = now.Cont-startCont(p.start) > int64(ownerSettled)
 	f := facts{start: p.platform.startWall, exe: p.platform.exe, parent: k.parentKey(p)}
 	if text, err := k.dir.read(&p.platform.files, p.pid, statusFile); err == nil {
 		var s procfs.Status

@@ -298,6 +298,7 @@ func (m *macKernel) introduceAll(c *sample.Context, now metric.Stamp) {
 			parent = libproc.Key(q.parent)
 		}
 		uid, _ := libproc.KRealUID.Uint(q.record)
+		p.own(m.owners.Of(m.ownerOf(p)))
 		p.rename(m.fullName(p))
 		p.describe(facts{start: q.micros * 1000, parent: parent, uid: strconv.FormatUint(uid, 10), exe: q.exe})
 		if !m.table.first() {
@@ -343,6 +344,7 @@ func (m *macKernel) followExec(p *process[macProcess]) {
 		p.relabel("exe", q.exe)
 	}
 	q.refusedAs = 0
+	p.own(m.owners.Of(m.ownerOf(p)))
 	if executed || q.exe != exe {
 		p.executed, p.was = true, was
 	}

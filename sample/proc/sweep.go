@@ -7,6 +7,7 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 )
 
 // kernel is what differs between platforms: which processes there are, what each uses, and
@@ -59,6 +60,7 @@ type census[P any] struct {
 	sync.Mutex
 	opt     Options
 	table   *table[P]
+	owners  owner.Set
 	counts  counts
 	refused refusals
 	// listing holds the pids of the current sweep, next the pid at which each class's walk goes
@@ -132,6 +134,7 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 			s.finals = append(s.finals, p)
 		}
 	}
+	s.forgetOwners()
 	s.counts.exited = t.exits
 	s.last = now
 	return nil

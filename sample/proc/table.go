@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 	"tachograph/sample/proc/cmdline"
 )
 
@@ -19,6 +20,7 @@ type process[P any] struct {
 	// instance is separate because its users keep it after the process has ended, and the rest
 	// of process is ten times as large.
 	instance *metric.Instance
+	owner    *owner.Owner // whose it is; nil until somebody has looked
 	name     string
 	seen     uint64 // the last sweep whose listing had it
 	met      uint64 // the last sweep that met it
@@ -149,7 +151,7 @@ func (p *process[P]) rename(name string) {
 // describe sets the instance's labels, which are kept wherever the instance is.
 func (p *process[P]) describe(f facts) {
 	in := p.instance
-	labels := make([]metric.Label, 0, 5)
+	labels := make([]metric.Label, 0, 7)
 	add := func(name, value string) {
 		if value != "" {
 			labels = append(labels, metric.Label{Name: name, Value: value})
@@ -162,7 +164,7 @@ func (p *process[P]) describe(f facts) {
 	add("parent", f.parent)
 	add("uid", f.uid)
 	add("exe", f.exe)
-	in.Labels = labels
+	in.Labels = append(labels, p.owners().Labels()...)
 	in.Rev++
 }
 

@@ -1,0 +1,155 @@
+package proc
+
+import (
+	"slices"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/owner"
+)
+
+// The file /proc/PID/cgroup tells whose a process is. Nothing tells that a process was moved to
+// another control group. systemd and container runtimes move a process just after they have
+// started it: the file is read when a process is met, and once more when it is met again. Later
+// moves are rare.
+const (
+	ownerEvery  = time.Minute     // how often the file is read again
+	ownerAsleep = 5 * time.Minute // and of a process that has not run since
+	// ownerSettled is the age at which a process is no longer moved by who started it.
+	ownerSettled = 10 * time.Second
+)
+
+// groups are the control groups that some processes have in common: what one /proc/PID/cgroup
+// says.
+type groups struct {
+	text      string // as ps writes it
+	container string // the whole number of the container, or ""
+	owner     owner.Owner
+}
+
+// belongings are what linuxKernel knows of control groups.
+type belongings struct {
+	byText map[string]*groups // by the text of the file
+	kernel owner.Owner
+}
+
+// lookAgain reads whose a process is that was met before, if it is time to.
+func (k *linuxKernel) lookAgain(p *process[linuxProcess], now metric.Stamp) {
+	q := &p.platform
+	age := time.Duration(now.Cont - q.ownerAt)
+	if q.ownerSettled && (age < ownerEvery || q.quiet > 0 && age < ownerAsleep) {
+		return
+	}
+	q.ownerSettled = true
+	if k.findOwner(p, now) {
+		q.changed = k.table.sweeps
+	}
+}
+
+// findOwner reads whose p is, and reports whether it is another's than before.
+func (k *linuxKernel) findOwner(p *process[linuxProcess], now metric.Stamp) bool {
+	q := &p.platform
+	before := q.groups
+	q.ownerAt = now.Cont
+	text, err := k.dir.readAt(pidPath(p.pid, "cgroup"))
+	if err != nil {
+		q.groupsWhy = reasonFor(err)
+		if q.groups == nil {
+			return p.own(k.owners.Of(owner.None(q.groupsWhy)))
+		}
+		return false // what was read before still holds
+	}
+	q.groups, q.groupsWhy = k.belong.of(text), metric.Present
+	return p.own(k.owners.Of(k.ownerIn(p))) || q.groups != before
+}
+
+// ownerIn returns whose a process in its control groups is.
+func (k *linuxKernel) ownerIn(p *process[linuxProcess]) owner.Owner {
+	if p.platform.stat.Flags&kernelThread != 0 {
+		return k.belong.kernel
+	}
+	o := p.platform.groups.owner
+	if _, why := o.Get(owner.Session); why != metric.Present && p.platform.groups.container == "" && p.platform.stat.TTY != 0 {
+		o.Put(owner.Session, k.tty(p))
+	}
+	return o
+}
+
+// of returns the groups that the text of a file names.
+func (b *belongings) of(text []byte) *groups {
+	if g := b.byText[string(text)]; g != nil {
+		return g
+	}
+	if b.byText == nil {
+		b.byText = make(map[string]*groups)
+	}
+	g := &groups{text: owner.Line(text), owner: owner.None(noService)}
+	b.byText[string(text)] = g
+	return g
+}
+
+// forgetGroups drops groups that no process is in, once there are many of them.
+func (k *linuxKernel) forgetGroups() {
+	if len(k.belong.byText) <= 2*len(k.table.byPID)+few {
+		return
+	}
+	used := make(map[*groups]bool)
+	for _, p := range k.table.byPID {
+		used[p.platform.groups] = true
+	}
+	for text, g := range k.belong.byText {
+		if !used[g] {
+			delete(k.belong.byText, text)
+		}
+	}
+}
+
+var (
+	ofKernel    = metric.ReasonFor("the process is a thread of the kernel")
+	noService   = metric.ReasonFor("the control group of the process belongs to no service")
+	noContainer = metric.ReasonFor("the process runs in no container")
+)
+
+var ownerFields = []owner.Field{owner.App, owner.Service, owner.Container, owner.Pod, owner.Session, owner.Bundle}
+
+// groupColumns are what /proc/PID/cgroup tells.
+var groupColumns = slices.Concat(ownerColumns(func(r *reading) *owner.Owner { return r.p.owners() }, ownerFields...), []column[reading]{
+	{name: "proc.psinfo.cgroups", text: func(r *reading) string { return r.p.platform.groups.text }, missing: (*reading).groupsMissing},
+	{name: "proc.id.container", text: func(r *reading) string { return r.p.platform.groups.container },
+		missing: func(r *reading) metric.Reason {
+			if why := r.groupsMissing(); why != metric.Present {
+				return why
+			}
+			if r.p.platform.groups.container == "" {
+				return noContainer
+			}
+			return metric.Present
+		}},
+})
+
+// groupsMissing returns why the control groups of the process are not known.
+func (r *reading) groupsMissing() metric.Reason {
+	switch q := &r.p.platform; {
+	case q.groups != nil:
+		return metric.Present
+	case q.groupsWhy == metric.Present:
+		return metric.NotRead
+	default:
+		return q.groupsWhy
+	}
+}
+
+// inheritOwner gives a process that no sweep has met the owners of its parent.
+func (k *linuxKernel) inheritOwner(p *process[linuxProcess]) {
+	q := &p.platform
+	parent := k.parentOf(p)
+	if parent == nil {
+		q.groupsWhy = neverMet
+		p.own(k.owners.Of(owner.None(neverMet)))
+		return
+	}
+	q.groups, q.groupsWhy = parent.platform.groups, parent.platform.groupsWhy
+	p.own(parent.owners())
+}
+
+var neverMet = metric.ReasonFor("the process and its parent ended before they could be looked at")
