@@ -20,6 +20,7 @@ var domains = map[string]domainMap{
 	"filesys": (*Mapping).filesysInstance,
 	"disk":    (*Mapping).diskInstance,
 	"cgroup":  (*Mapping).groupInstance,
+	"owner":   (*Mapping).ownerInstance,
 
 	stack.DomainStack: (*Mapping).stackInstance,
 	stack.DomainFrame: (*Mapping).frameInstance,
@@ -108,7 +109,7 @@ func (m *Mapping) filesysInstance(in *metric.Instance) *metric.Instance {
 }
 
 // groupNames are parts of control group paths that exist on every machine.
-var groupNames = pattern(`(system|user|machine|kubepods|kubepods-burstable|kubepods-besteffort)\.slice|init\.scope|session-c?\d+\.scope|` +
+var groupNames = pattern(`(system|user|machine|app|session|background|kubepods|kubepods-burstable|kubepods-besteffort)\.slice|init\.scope|session-c?\d+\.scope|` +
 	`kubepods|burstable|besteffort|docker|lxc|`)
 
 // unitEnds are the suffixes of systemd's unit names.
@@ -117,22 +118,13 @@ var unitEnds = []string{".service", ".scope", ".slice", ".socket", ".mount", ".s
 // groupInstance maps a control group. Its path has the names of services, containers and users
 // in it.
 func (m *Mapping) groupInstance(in *metric.Instance) *metric.Instance {
-	return &metric.Instance{Key: m.groupPath(in.Key), Name: m.groupPath(in.Name), Labels: m.labelled(in.Labels, nil)}
+	return &metric.Instance{Key: m.groupPath(in.Key), Name: m.groupPath(in.Name), Labels: m.labelled(in.Labels, labelsOfGroups)}
 }
 
 func (m *Mapping) groupPath(s string) string {
 	parts := strings.Split(s, "/")
 	for i, part := range parts {
-		if groupNames(part) {
-			continue
-		}
-		end := ""
-		for _, e := range unitEnds {
-			if stem, ok := strings.CutSuffix(part, e); ok {
-				part, end = stem, e
-			}
-		}
-		parts[i] = m.process(part) + end
+		parts[i] = m.unit(part)
 	}
 	return strings.Join(parts, "/")
 }
@@ -151,10 +143,11 @@ func (m *Mapping) diskInstance(in *metric.Instance) *metric.Instance {
 
 // Labels of instances.
 var (
-	labelsOfProcesses = map[string]labelMap{
+	labelsOfProcesses = withOwners(map[string]labelMap{
 		"pid": digits, "tid": digits, "start": times, "parent": numberKeys, "process": numberKeys,
 		"uid": ids, "gid": ids, "exe": paths,
-	}
+	})
+	labelsOfGroups = withOwners(map[string]labelMap{"inner": like(pattern(`yes`)), "id": digits})
 	labelsOfMounts = map[string]labelMap{
 		"device": func(m *Mapping, s string) (string, bool) { return m.device(s), true },
 		"type":   func(m *Mapping, s string) (string, bool) { return m.fsType(s), true },

@@ -182,7 +182,7 @@ func (m *Mapping) file(s string) string {
 var suffixes = []string{".tacho", ".live", ".damaged", ".panic", ".ips", ".txt", ".log"}
 
 // eventLabelMaps has the maps of event labels; other labels are dropped.
-var eventLabelMaps = map[string]labelMap{
+var eventLabelMaps = withOwners(map[string]labelMap{
 	"pid": digits, "start": times, "from": times, "last_seen": times, "written": times,
 	"seconds": numeric, "count": numeric, "failed": numeric, "status": numeric, "unseen": numeric, "step": numeric,
 	"came": numeric, "went": numeric,
@@ -205,7 +205,7 @@ var eventLabelMaps = map[string]labelMap{
 	"pair":    sentenceLabel, "because": sentenceLabel,
 	"model": labelsOfDevices["model"], "vendor": labelsOfDevices["vendor"], "driver": labelsOfDevices["driver"],
 	"kind": labelsOfDevices["kind"], "index": digits, "rotational": digits, "removable": digits,
-}
+})
 
 var numeric = like(pattern(`[+-]?\d+(\.\d+)?([eE][+-]?\d+)?`))
 

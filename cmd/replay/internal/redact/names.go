@@ -34,6 +34,8 @@ const (
 	aDevice    kind = "device"
 	anInstance kind = "instance"
 	aBoot      kind = "boot"
+	aContainer kind = "container"
+	aPod       kind = "pod"
 	aName      kind = "name"
 )
 

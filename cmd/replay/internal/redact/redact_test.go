@@ -369,6 +369,7 @@ func FuzzSentence(f *testing.F) {
 // What is named after somebody gets another name, and what the kernel numbers stays.
 func TestInstances(t *testing.T) {
 	m := New(Options{})
+	id := strconv.FormatUint(m.number(1000), 10)
 	label := func(name, value string) metric.Label { return metric.Label{Name: name, Value: value} }
 	for _, c := range []struct {
 		indom    string
@@ -392,6 +393,18 @@ func TestInstances(t *testing.T) {
 			metric.Instance{Key: "/system.slice/" + m.process("zaphod") + ".service", Name: "/system.slice/" + m.process("zaphod") + ".service"}},
 		{"cgroup", metric.Instance{Key: "/system.slice/sshd.service", Name: "/kubepods/burstable/podzaphod/crio-zaphod"},
 			metric.Instance{Key: "/system.slice/sshd.service", Name: "/kubepods/burstable/" + m.process("podzaphod") + "/" + m.process("crio-zaphod")}},
+		{"cgroup", metric.Instance{Key: "/user.slice/user-1000.slice/user@1000.service/app.slice", Name: "/x", Labels: []metric.Label{label("inner", "yes"), label("session", "3 of zaphod")}},
+			metric.Instance{Key: "/user.slice/user-" + id + ".slice/user@" + id + ".service/app.slice", Name: "/" + m.process("x"),
+				Labels: []metric.Label{label("inner", "yes"), label("session", "3 of "+m.user("zaphod"))}}},
+		{"process", metric.Instance{Key: "12/346", Name: "000012 sh", Labels: []metric.Label{label("app", "Zaphod's"), label("service", "zaphod@42.service"), label("container", "zaphod-web"), label("pod", "zaphod/web-1"), label("session", "pts/4")}},
+			metric.Instance{Key: "12/346", Name: "000012 sh", Labels: []metric.Label{label("app", m.process("Zaphod's")), label("service", m.process("zaphod")+"@42.service"),
+				label("container", m.learn(aContainer, "zaphod-web")), label("pod", m.learn(aName, "zaphod")+"/"+m.learn(aPod, "web-1")), label("session", "pts/4")}}},
+		{"process", metric.Instance{Key: "12/347", Name: "000012 sh", Labels: []metric.Label{label("service", "com.apple.bird"), label("session", "zaphod")}},
+			metric.Instance{Key: "12/347", Name: "000012 sh", Labels: []metric.Label{label("service", "com.apple.bird"), label("session", m.learn(aUser, "zaphod"))}}},
+		{"process", metric.Instance{Key: "12/348", Name: "000012 sh", Labels: []metric.Label{label("service", "kernel")}},
+			metric.Instance{Key: "12/348", Name: "000012 sh", Labels: []metric.Label{label("service", "kernel")}}},
+		{"owner", metric.Instance{Key: "container zaphod-web", Name: "zaphod-web", Labels: []metric.Label{label("container", "zaphod-web")}},
+			metric.Instance{Key: "container " + m.learn(aContainer, "zaphod-web"), Name: m.learn(aContainer, "zaphod-web"), Labels: []metric.Label{label("container", m.learn(aContainer, "zaphod-web"))}}},
 		{"source", metric.Instance{Key: "filesys", Name: "filesys"}, metric.Instance{Key: "filesys", Name: "filesys"}},
 		{"a stranger's", metric.Instance{Key: "zaphod", Name: "zaphod", Labels: []metric.Label{label("x", "zaphod")}}, metric.Instance{Key: m.learn(anInstance, "zaphod"), Name: m.learn(anInstance, "zaphod")}},
 	} {

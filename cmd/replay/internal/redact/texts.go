@@ -22,11 +22,18 @@ var texts = map[string]textMap{
 	"proc.psinfo.cwd":     textPath,
 	"proc.psinfo.psargs":  dropped,
 	"proc.psinfo.sname":   looksLike(`[A-Za-z?]{1,2}`),
-	"proc.psinfo.ttyname": looksLike(`\??|-|pts/\d+|vc/\d+|tty([A-Z]{1,4}|s|p|v)?\d{0,4}|console|hvc\d+|cu\.[a-z]{1,6}\d*`),
+	"proc.psinfo.ttyname": looksLike(`\??|-|` + terminalNames),
 	"proc.psinfo.wchan_s": looksLike(`[A-Za-z0-9_.-]*`),
 	"proc.psinfo.wmesg_s": looksLike(`[A-Za-z0-9_.-]*`),
+	"proc.psinfo.cgroups": func(m *Mapping, s string) (string, bool) { return m.groupPath(s), true },
 	"thread.name":         func(m *Mapping, s string) (string, bool) { return m.thread(s), true },
 	"thread.sname":        looksLike(`[A-Za-z?]{1,2}`),
+
+	"proc.id.container": textMap(owners[metric.OwnerContainer]), "proc.owner.container": textMap(owners[metric.OwnerContainer]),
+	"proc.owner.app": app, "proc.owner.service": service, "proc.owner.pod": pod, "proc.owner.session": session,
+	"proc.owner.bundle":  bundle,
+	"proc.owner.team":    func(m *Mapping, s string) (string, bool) { return m.learn(aName, s), true },
+	"proc.owner.version": looksLike(`\d[A-Za-z0-9.+~ ()-]{0,40}`),
 
 	"filesys.mountdir":   func(m *Mapping, s string) (string, bool) { return m.mountPoint(s), true },
 	"filesys.type":       func(m *Mapping, s string) (string, bool) { return m.fsType(s), true },
@@ -56,6 +63,9 @@ var texts = map[string]textMap{
 	"kern.wakereason":        sentences,
 	"kern.corefile":          textPath,
 }
+
+// terminalNames match what kernels call terminals.
+const terminalNames = `pts/\d+|vc/\d+|tty([A-Z]{1,4}|s|p|v)?\d{0,4}|console|hvc\d+|cu\.[a-z]{1,6}\d*`
 
 // recorded returns the metric from which a metric of steps was made (reduced.max.NAME), or the
 // metric itself.
