@@ -16,6 +16,7 @@ var tables = [][]row{
 	networkTcpRows,
 	networkTcpExtRows,
 	nfsRows,
+	ownerRows,
 	powerRows,
 	procRows,
 	procOwnRows,

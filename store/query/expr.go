@@ -191,40 +191,7 @@ func (n *node) evalCall(g grid, m mode, leaf func(*node, mode) *vector) *vector 
 	case "abs":
 		return arg.eval(g, m, leaf).each(math.Abs)
 	}
-	v := arg.eval(g, m, leaf)
-	out := newVector()
-	r := out.row("", nil, len(g))
-	for i := range g {
-		r.vals[i] = aggregate(n.text, v, i)
-	}
-	return out
-}
-
-func aggregate(name string, v *vector, i int) float64 {
-	total, n := 0.0, 0.0
-	best := math.NaN()
-	for _, k := range v.keys {
-		x := v.rows[k].vals[i]
-		if x != x {
-			continue
-		}
-		n++
-		total += x
-		if best != best || name == "min" && x < best || name == "max" && x > best {
-			best = x
-		}
-	}
-	switch {
-	case name == "count":
-		return n
-	case n == 0:
-		return math.NaN()
-	case name == "sum":
-		return total
-	case name == "avg":
-		return total / n
-	}
-	return best
+	return totalsOf(n, arg.eval(g, m, leaf), len(g))
 }
 
 // combine applies f to the values of both operands, instance by instance; an operand without

@@ -113,7 +113,7 @@ func (c *checker) name(n *node) error {
 	}
 	instance := n.instance
 	*n = node{kind: def.kind, col: n.col, text: def.text, value: def.value, instance: def.instance,
-		desc: def.desc, args: def.args, t: def.t, scale: def.scale}
+		desc: def.desc, args: def.args, by: def.by, t: def.t, scale: def.scale}
 	if instance != nil {
 		return c.fail(n.col, "a derived metric takes no [instance]; give it in the definition")
 	}
@@ -324,12 +324,15 @@ func (c *checker) call(n *node) error {
 		if arg.t.indom == metric.NoIndom {
 			return c.fail(arg.col, "%s has one value only: there is nothing to bring together", describe(arg))
 		}
-		n.t.indom = metric.NoIndom
+		n.t.indom = n.by // "" is metric.NoIndom
+		if n.by != "" && arg.t.indom != "process" {
+			return c.fail(arg.col, "%s has one value for each %s: only processes can be grouped by %s", describe(arg), arg.t.indom, n.by)
+		}
 		if arg.t.sem == metric.Counter && n.text != "sum" && n.text != "count" {
 			return c.linear(n)
 		}
 		if n.text == "count" || arg.t.truth {
-			n.t = exprType{sem: metric.Instant, Units: metric.NoUnits}
+			n.t = exprType{indom: n.by, sem: metric.Instant, Units: metric.NoUnits}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package query
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -16,6 +17,7 @@ type node struct {
 	instance *Pattern // restricts a metric
 	desc     *metric.Desc
 	args     []*node
+	by       string // of a function that aggregates: the kind of groups, see grouper
 	t        exprType
 	scale    float64 // factor that the second operand is multiplied by first
 }
@@ -181,7 +183,29 @@ func (p *parser) call(name token) (*node, error) {
 	if _, ok := p.op(","); ok {
 		return nil, p.fail(p.tok.col, "%s() takes one argument", name.text)
 	}
-	return &node{kind: callNode, col: name.col, text: name.text, args: []*node{arg}}, p.closing(open)
+	n := &node{kind: callNode, col: name.col, text: name.text, args: []*node{arg}}
+	if err := p.closing(open); err != nil {
+		return nil, err
+	}
+	return n, p.by(n)
+}
+
+// by parses what the instances are grouped by: sum(proc.memory.rss) by app.
+func (p *parser) by(n *node) error {
+	if _, ok := p.op("by"); !ok {
+		return nil
+	}
+	if !functions[n.text] {
+		return p.fail(p.tok.col, "%s() brings nothing together that could be grouped: write sum(), avg(), min(), max() or count()", n.text)
+	}
+	if err := p.advance(); err != nil {
+		return err
+	}
+	if p.tok.kind != tokenName || groupers[p.tok.text] == nil {
+		return p.fail(p.tok.col, "by what: %s?", strings.Join(Groupers(), ", "))
+	}
+	n.by = p.tok.text
+	return p.advance()
 }
 
 func (p *parser) closing(open token) error {

@@ -37,6 +37,8 @@ var vocabulary = []*metric.Desc{
 	{Name: "disk.time", Type: metric.U64, Sem: metric.Counter, Units: unit("millisec"), Indom: "disk"},
 	{Name: "net.bytes", Type: metric.U64, Sem: metric.Counter, Units: unit("byte"), Indom: "interface"},
 	{Name: "name", Type: metric.String, Sem: metric.Discrete},
+	{Name: "rss", Type: metric.U64, Sem: metric.Instant, Units: unit("Kbyte"), Indom: "process"},
+	{Name: "used", Type: metric.U64, Sem: metric.Counter, Units: unit("millisec"), Indom: "process"},
 	{Name: "temp", Type: metric.F32, Sem: metric.Instant, Units: unit("C")},
 	{Name: "computed.share", Type: metric.F64, Sem: metric.Instant, Formula: "100 * mem.used / mem.all"},
 	{Name: "computed.bad", Type: metric.F64, Sem: metric.Instant, Formula: "mem.used + cpu.user", Units: unit("Kbyte")},
@@ -93,6 +95,17 @@ func TestUnitsOfExpressions(t *testing.T) {
 		"mem.used > 3GB > 1":                  "!cannot be compared",
 		"temp && mem.used > 1GB":              "!joins conditions",
 		"computed.bad":                        "!do not go together",
+		"sum(rss) by app":                     "Kbyte",
+		"rate(sum(used) by service)":          "",
+		"sum(rate(used)) by owner > 50%":      "",
+		"max(sum(rss) by container)":          "Kbyte",
+		"count(rss) by name":                  "",
+		"sum(rss) by app + sum(rss) by pod":   "!no instances in common",
+		"sum(rss) by":                         "!by what: app, container,",
+		"sum(rss) by aap":                     "!by what: app, container,",
+		"rate(used) by app":                   "!brings nothing together",
+		"sum(disk.bytes) by app":              "!only processes can be grouped",
+		"rss by app":                          "!unexpected",
 		strings.Repeat("(", 500) + "mem.used": "!nested too deeply",
 		strings.Repeat("-", 500) + "mem.used": "!nested too deeply",
 	} {
@@ -318,4 +331,53 @@ func FuzzDefinitions(f *testing.F) {
 			t.Errorf("%q defines %v", s, d.Names())
 		}
 	})
+}
+
+// Processes are brought together by their owner, and each counts once. What belongs to none is left out.
+func TestTotalsByOwner(t *testing.T) {
+	a := parse(t, "start 2026-11-20T03:00:00Z\n"+linuxBox+`instance process 1 000001 nginx service=web.service container=front
+instance process 2 000002 nginx service=web.service
+instance process 3 000003 shop app=front
+instance process 4 000004 sh
+boot b1 -1h
+every 5s 0s 20s process
+  proc.psinfo.utime[1] rate=100
+  proc.psinfo.utime[2] rate=200
+  proc.psinfo.utime[3] rate=300
+  proc.psinfo.utime[4] rate=400
+  proc.memory.rss[1] 10
+  proc.memory.rss[2] 20
+  proc.memory.rss[3] 30
+  proc.memory.rss[4] 40
+`)
+	for text, want := range map[string]string{
+		"sum(proc.memory.rss) by owner":                 "app front 30, container front 10, service web.service 20",
+		"sum(proc.memory.rss) by service":               "web.service 30",
+		"max(proc.memory.rss) by service":               "web.service 20",
+		"count(proc.psinfo.utime) by name":              "nginx 2, sh 1, shop 1",
+		"rate(sum(proc.psinfo.utime) by service)":       "web.service 0.3",
+		"sum(rate(proc.psinfo.utime)) by service > 20%": "web.service 1",
+		"sum(proc.memory.rss[shop]) by app":             "front 30",
+		"sum(proc.memory.rss) by pod":                   "",
+	} {
+		e, err := query.Compile(a, nil, text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var got []string
+		for s, err := range query.Evaluate(a, e, query.Request{Mode: query.Shown}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Instance == nil {
+				t.Fatalf("%s: a series without an instance", text)
+			}
+			got = append(got, fmt.Sprintf("%s %v", s.Instance.Key, s.Value(len(s.Wall)-1).Number()))
+		}
+
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
 }

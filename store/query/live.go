@@ -21,7 +21,7 @@ type Live struct {
 	units   metric.Units
 	leaves  []*liveLeaf
 	// totals are the calls that aggregate instances, inner ones first.
-	totals  []*liveNode
+	totals  []*liveTotal
 	domains []*liveDomain
 	own     *liveDomain // the instances that the condition is about
 	groups  map[*metric.Group][]liveColumn
@@ -44,12 +44,11 @@ type Case struct {
 // liveNode is a part of the expression.
 type liveNode struct {
 	leaf  *liveLeaf
-	value float64 // of a number; the total of a call
-	call  string  // a function that aggregates instances
+	value float64 // of a number
+	total *liveTotal
 	f     func(a, b float64) float64
 	one   func(a float64) float64
 	args  []*liveNode
-	over  *liveDomain // for a call: the instances it aggregates
 }
 
 // liveLeaf is a metric and how it is read.
@@ -98,6 +97,7 @@ type liveSlot struct {
 	in   *metric.Instance
 	key  string
 	born uint64 // 0: free
+	used bool   // for a group: an instance belongs to it
 }
 
 // liveColumn says where in a group a leaf's values are.
@@ -172,9 +172,9 @@ func (l *Live) compileCall(n *node, m mode) *liveNode {
 	case "abs":
 		return &liveNode{one: math.Abs, args: []*liveNode{l.compile(n.args[0], m)}}
 	}
-	call := &liveNode{call: n.text, args: []*liveNode{l.compile(n.args[0], m)}, over: l.domain(n.args[0].t.indom)}
-	l.totals = append(l.totals, call)
-	return call
+	t := &liveTotal{call: n.text, by: n.by, arg: l.compile(n.args[0], m), over: l.domain(n.args[0].t.indom), into: l.domain(n.by)}
+	l.totals = append(l.totals, t)
+	return &liveNode{total: t, args: []*liveNode{t.arg}}
 }
 
 func (l *Live) leaf(n *node, m mode) *liveLeaf {
@@ -280,6 +280,12 @@ func (leaf *liveLeaf) slot(row int, in *metric.Instance) int {
 	if r.in == in && r.slot >= 0 && d.slots[r.slot].born != 0 && d.slots[r.slot].key == in.Key {
 		return int(r.slot)
 	}
+	r.in, r.slot = in, d.slot(in)
+	return int(r.slot)
+}
+
+// slot returns the slot of an instance; a new one gets a free slot.
+func (d *liveDomain) slot(in *metric.Instance) int32 {
 	s, ok := d.byKey[in.Key]
 	if !ok {
 		if n := len(d.free); n > 0 {
@@ -293,8 +299,14 @@ func (leaf *liveLeaf) slot(row int, in *metric.Instance) int {
 		d.byKey[in.Key] = s
 	}
 	d.slots[s].in = in
-	r.in, r.slot = in, s
-	return int(s)
+	return s
+}
+
+// leave frees a slot.
+func (d *liveDomain) leave(slot int) {
+	delete(d.byKey, d.slots[slot].key)
+	d.slots[slot] = liveSlot{}
+	d.free = append(d.free, int32(slot))
 }
 
 // sweep frees the slots of instances for which no metric has a row any more.
@@ -303,9 +315,7 @@ func (l *Live) sweep(d *liveDomain) {
 		if d.slots[i].born == 0 || l.has(d, i) {
 			continue
 		}
-		delete(d.byKey, d.slots[i].key)
-		d.slots[i] = liveSlot{}
-		d.free = append(d.free, int32(i))
+		d.leave(i)
 	}
 }
 
@@ -368,8 +378,9 @@ func (l *Live) Each(now metric.Stamp, give func(Case)) {
 		leaf.stale = leaf.outdated(now.Awake)
 	}
 	for _, t := range l.totals {
-		t.value = t.total()
+		t.add()
 	}
+	l.sweepGroups()
 	for i := range l.own.slots {
 		s := &l.own.slots[i]
 		if s.born == 0 {
@@ -398,38 +409,10 @@ func (n *liveNode) at(slot int) float64 {
 		return n.f(n.args[0].at(slot), n.args[1].at(slot))
 	case n.one != nil:
 		return n.one(n.args[0].at(slot))
+	case n.total != nil:
+		return n.total.at(slot)
 	}
 	return n.value
-}
-
-// total aggregates the instances, as aggregate does.
-func (n *liveNode) total() float64 {
-	total, count, best := 0.0, 0.0, math.NaN()
-	for i := range n.over.slots {
-		if n.over.slots[i].born == 0 {
-			continue
-		}
-		x := n.args[0].at(i)
-		if x != x {
-			continue
-		}
-		count++
-		total += x
-		if best != best || n.call == "min" && x < best || n.call == "max" && x > best {
-			best = x
-		}
-	}
-	switch {
-	case n.call == "count" && n.fresh():
-		return count
-	case count == 0:
-		return math.NaN()
-	case n.call == "sum":
-		return total
-	case n.call == "avg":
-		return total / count
-	}
-	return best
 }
 
 // fresh reports whether all metrics in n have been read lately: a count of none is not the same

@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"testing"
@@ -21,6 +22,9 @@ func TestLiveSaysWhatTheArchiveSays(t *testing.T) {
 		{"runaway-loop", "kernel.all.load[1 minute] > 0.4"},
 		{"runaway-loop", "max(rate(proc.psinfo.utime)) > 30%"},
 		{"runaway-loop", "count(proc.memory.rss) > 5"},
+		{"runaway-loop", "sum(rate(proc.psinfo.utime)) by name > 30%"},
+		{"fork-storm", "count(proc.memory.rss) by name >= 2"},
+		{"memory-hog", "max(sum(proc.memory.rss) by name) > 20 MB"},
 		{"runaway-loop", "1 - rate(kernel.all.cpu.idle) / hinv.ncpu > 80%"},
 		{"fork-storm", "rate(kernel.all.sysfork) > 5"},
 		{"fork-storm", "delta(proc.psinfo.utime) >= 0"},
@@ -253,5 +257,48 @@ func BenchmarkLive(b *testing.B) {
 		block.At.Awake, block.At.Cont = block.At.Awake+5e9, block.At.Cont+5e9
 		l.See(block)
 		l.Each(block.At, count)
+	}
+}
+
+// The owners of a process can change: a unit's process is moved into its group just after the fork.
+func TestLiveGroups(t *testing.T) {
+	l := newLive(t, "sum(rate(busy)) by service > 50%")
+	owned := func(id uint64, key, service string) *metric.Instance {
+		in := &metric.Instance{ID: id, Key: key, Name: key}
+		if service != "" {
+			in.Labels = []metric.Label{{Name: "service", Value: service}}
+		}
+		return in
+	}
+	a, b, c := owned(1, "1/10", "web.service"), owned(2, "2/10", "web.service"), owned(3, "3/10", "")
+	ask := func(block *metric.Block) string {
+		l.See(block)
+		got := ""
+		l.Each(block.At, func(c query.Case) {
+			kind, name := c.Instance.MainOwner()
+			got += fmt.Sprintf("%s %s %.1f; ", kind, name, c.Value)
+		})
+		return got
+	}
+	for i, want := range []string{"service web.service NaN; ", "service web.service 0.7; ", "service web.service 0.3; service db.service 0.4; ", "service db.service 0.9; ", ""} {
+		at := int64(i + 1)
+		var got string
+		switch i {
+		case 0:
+			got = ask(sweep(at, 0, process{a, 0}, process{b, 0}, process{c, 0}))
+		case 1:
+			got = ask(sweep(at, 0, process{a, 300}, process{b, 400}, process{c, 1000}))
+		case 2:
+			b.Labels = []metric.Label{{Name: "service", Value: "db.service"}}
+			b.Rev++
+			got = ask(sweep(at, 0, process{a, 600}, process{b, 800}, process{c, 2000}))
+		case 3:
+			got = ask(sweep(at, 0, process{b, 1700}, process{c, 3000}))
+		case 4:
+			got = ask(sweep(at, 0, process{c, 4000}))
+		}
+		if got != want {
+			t.Errorf("step %d: %q, want %q", i, got, want)
+		}
 	}
 }

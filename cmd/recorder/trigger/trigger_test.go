@@ -354,7 +354,7 @@ func TestTheExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(set.list) - len(config.DefaultTriggers()); n != 2 || set.list[len(set.list)-1].idle != "" {
+	if n := len(set.list) - len(config.DefaultTriggers()); n != 3 || set.list[len(set.list)-1].idle != "" {
 		t.Errorf("it has %d triggers of its own", n)
 	}
 }

@@ -301,6 +301,9 @@ func InstanceLabels(indom string, in *metric.Instance) []Label {
 		return []Label{{"cpu", strings.TrimPrefix(in.Name, "cpu")}}
 	case "filesys":
 		return []Label{{"device", in.Label("device")}, {"fstype", in.Label("type")}, {"mountpoint", in.Name}}
+	case "owner":
+		kind, name := in.MainOwner()
+		return []Label{{"kind", kind}, {"owner", name}}
 	case "process":
 		return []Label{{"name", in.Title()}, {"pid", pid(in)}}
 	case "thread":

@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -128,8 +129,8 @@ func (p *page) family(f *family) error {
 			}
 		}
 		scale := s.Scale(r.Metric)
-		for row, v := range numbered(&r) {
-			in := r.Block.Rows[row]
+		for _, row := range shown(&r) {
+			in, v := r.Block.Rows[row], r.Column.At(r.Metric.Type, row)
 			labels, ok := s.Series(r.Metric, in)
 			if !ok {
 				continue
@@ -174,15 +175,22 @@ func (p *page) family(f *family) error {
 	return nil
 }
 
-// numbered yields the values of a reading by row.
-func numbered(r *live.Reading) func(func(int, metric.Value) bool) {
-	return func(yield func(int, metric.Value) bool) {
-		for i := range r.Block.Rows {
-			if !yield(i, r.Column.At(r.Metric.Type, i)) {
-				return
-			}
-		}
+// mostOwners bounds the series of owners: a machine may begin a thousand containers an hour.
+const mostOwners = 200
+
+// shown returns the rows of a reading: all, or those of the owners that have most.
+func shown(r *live.Reading) []int {
+	rows := make([]int, len(r.Block.Rows))
+	for i := range rows {
+		rows[i] = i
 	}
+	if r.Metric.Indom == "owner" && len(rows) > mostOwners {
+		of := func(i int) float64 { return r.Column.At(r.Metric.Type, i).Number() } // NaN, for no value, is the least
+		slices.SortStableFunc(rows, func(x, y int) int { return cmp.Compare(of(y), of(x)) })
+		rows = rows[:mostOwners]
+		slices.Sort(rows)
+	}
+	return rows
 }
 
 // number returns the value of a metric without instances.

@@ -3,6 +3,7 @@ package scrape
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -397,5 +398,45 @@ func BenchmarkScrape(b *testing.B) {
 		if err := p.write(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// What the processes of an owner use together has a series for each owner, and only so many.
+func TestOwners(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("start 2026-11-20T03:00:00Z\nhost web-1 id=7 os=Linux release=6.1 arch=amd64 platform=linux\ninterval process 5s\n" +
+		"metric proc.memory.rss u64 instant process process Kbyte\nmetric proc.psinfo.utime u64 counter process process millisec\nmetric proc.psinfo.stime u64 counter process process millisec\n" +
+		"instance process 9/1 000009 nobody\n")
+	const services = 250
+	for i := range services {
+		fmt.Fprintf(&text, "instance process %d/1 %06d worker service=w%d.service\ninstance process %d/2 %06d helper service=w%d.service\n", 1000+i, 1000+i, i, 2000+i, 2000+i, i)
+	}
+	text.WriteString("boot b1 -1h\n")
+	for tick := range 3 {
+		fmt.Fprintf(&text, "tick process %ds\n  proc.memory.rss[9/1] 77\n  proc.psinfo.utime[9/1] 0\n  proc.psinfo.stime[9/1] 0\n", 5*tick)
+		for i := range services {
+			fmt.Fprintf(&text, "  proc.memory.rss[%d/1] %d\n  proc.memory.rss[%d/2] 1\n", 1000+i, i, 2000+i)
+			fmt.Fprintf(&text, "  proc.psinfo.utime[%d/1] %d\n  proc.psinfo.stime[%d/1] 0\n  proc.psinfo.utime[%d/2] %d\n  proc.psinfo.stime[%d/2] 0\n", 1000+i, 2500*tick, 1000+i, 2000+i, i*tick, 2000+i)
+		}
+	}
+	_, page := scraped(t, stateOf(t, described(t, text.String())), shortly, "application/openmetrics-text", "")
+	for _, line := range []string{
+		`tachograph_owner_memory_rss_bytes{kind="service",owner="w249.service"} 256000`,
+		`tachograph_owner_cpu_util{kind="service",owner="w240.service"} 0.548`,
+		`tachograph_owner_processes{kind="service",owner="w199.service"} 2`,
+	} {
+		if !strings.Contains(page, line+"\n") {
+			t.Errorf("there is no %s", line)
+		}
+	}
+	if n := strings.Count(page, "\ntachograph_owner_memory_rss_bytes{"); n != mostOwners {
+		t.Errorf("%d owners have a series, want %d", n, mostOwners)
+	}
+	if strings.Contains(page, `{kind="service",owner="w49.service"} 51200`) {
+		t.Error("an owner that has little has a series")
+	}
+	if t.Failed() {
+		lines := strings.Split(page, "\n")
+		t.Log(strings.Join(lines[:min(len(lines), 60)], "\n"))
 	}
 }
