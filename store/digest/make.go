@@ -146,8 +146,22 @@ type maker struct {
 }
 
 type crowdKey struct {
-	title, owner string
+	title, whose string
 	level        int
+}
+
+// whose returns the user and the owners of an instance, to compare: a crowd has the same ones.
+func whose(in *metric.Instance) string {
+	if len(in.Labels) == 0 {
+		return ""
+	}
+	s := in.UserID()
+	for _, kind := range metric.OwnerKinds {
+		if name := in.Label(kind); name != "" {
+			s += "\x00" + kind + "=" + name
+		}
+	}
+	return s
 }
 
 // A gathering is a crowd that may still grow.
@@ -406,7 +420,7 @@ func (m *maker) amount(l *life, k int) uint64 {
 
 // crowd adds a life to its crowd.
 func (m *maker) crowd(l *life) {
-	key := crowdKey{l.Title(), l.UserID(), -1}
+	key := crowdKey{l.Title(), whose(&l.Instance), -1}
 	for _, k := range m.level {
 		if l.Cells[k].Present {
 			key.level = k
@@ -508,5 +522,5 @@ func (m *Member) compare(n *Member) int {
 }
 
 func (c Crowd) compare(d Crowd) int {
-	return cmp.Or(cmp.Compare(c.Title(), d.Title()), cmp.Compare(c.UserID(), d.UserID()), cmp.Compare(c.Level, d.Level))
+	return cmp.Or(cmp.Compare(c.Title(), d.Title()), cmp.Compare(whose(&c.Instance), whose(&d.Instance)), cmp.Compare(c.Level, d.Level))
 }

@@ -204,6 +204,7 @@ func kept(in *metric.Instance) *metric.Instance {
 			out.Labels = append(out.Labels, metric.Label{Name: name, Value: v})
 		}
 	}
+	out.Labels = append(out.Labels, in.Owners()...)
 	return out
 }
 

@@ -68,6 +68,9 @@ func (c *Crowd) birth() {
 	if c.labels {
 		p.Labels = append(p.Labels, metric.Label{Name: "start", Value: time.Unix(0, c.At.Wall-int64(c.rnd.IntN(25e9))).UTC().Format(time.RFC3339Nano)})
 		p.Labels = append(p.Labels, metric.Label{Name: "uid", Value: fmt.Sprint(c.rnd.IntN(3))})
+		if kind := c.rnd.IntN(2 * len(metric.OwnerKinds)); kind < len(metric.OwnerKinds) {
+			p.Labels = append(p.Labels, metric.Label{Name: metric.OwnerKinds[kind], Value: fmt.Sprint("owner ", c.rnd.IntN(4))})
+		}
 	}
 	c.live = append(c.live, p)
 }
