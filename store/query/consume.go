@@ -267,24 +267,8 @@ func (t *topper) addCrowds() {
 	}
 }
 
-// of returns the name of the group that an instance belongs to.
-func (t *topper) of(in *metric.Instance) string {
-	switch t.group {
-	case PerName:
-		return ProcessName(in)
-	case PerUser:
-		if uid := in.Label("uid"); uid != "" {
-			return uid
-		}
-		return "?"
-	case PerParent:
-		return in.Label("parent")
-	}
-	return in.Key
-}
-
 func (t *topper) keyOf(info *store.ArchiveInfo, in *metric.Instance) groupKey {
-	k := groupKey{host: info.Host.ID, name: t.of(in)}
+	k := groupKey{host: info.Host.ID, name: t.group.key(in)}
 	if t.group == PerProcess || t.group == PerParent {
 		k.boot = info.BootID
 	}

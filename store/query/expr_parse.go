@@ -201,8 +201,12 @@ func (p *parser) by(n *node) error {
 	if err := p.advance(); err != nil {
 		return err
 	}
-	if p.tok.kind != tokenName || groupers[p.tok.text] == nil {
-		return p.fail(p.tok.col, "by what: %s?", strings.Join(Groupers(), ", "))
+	if p.tok.kind != tokenName || !slices.Contains(groupable, Grouping(p.tok.text)) {
+		var list []string
+		for _, g := range groupable {
+			list = append(list, string(g))
+		}
+		return p.fail(p.tok.col, "by what: %s?%s", strings.Join(list, ", "), Suggest(p.tok.text, list))
 	}
 	n.by = p.tok.text
 	return p.advance()

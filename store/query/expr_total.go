@@ -1,46 +1,10 @@
 package query
 
 import (
-	"maps"
 	"math"
-	"slices"
 
 	"tachograph/sample/metric"
 )
-
-// groupers say what each kind of group is called that an expression can bring processes together
-// by: they return the group's name, or "" for a process that belongs to none.
-var groupers = func() map[string]func(in *metric.Instance) (kind, name string) {
-	all := map[string]func(in *metric.Instance) (kind, name string){
-		"name":  func(in *metric.Instance) (kind, name string) { return "", ProcessName(in) },
-		"owner": (*metric.Instance).MainOwner,
-	}
-	for _, kind := range metric.OwnerKinds {
-		all[kind] = func(in *metric.Instance) (string, string) { return kind, in.Label(kind) }
-	}
-	return all
-}()
-
-// Groupers returns the kinds of groups that an expression can bring processes together by.
-func Groupers() []string { return slices.Sorted(maps.Keys(groupers)) }
-
-// groupOf returns the group that a process belongs to, as an instance of the domain by; nil if it
-// belongs to none. The name of an owner is in the label that is called like its kind, as that of a
-// process's owner is.
-func groupOf(by string, in *metric.Instance) *metric.Instance {
-	kind, name := groupers[by](in)
-	switch {
-	case name == "":
-		return nil
-	case kind == "":
-		return &metric.Instance{Key: name, Name: name}
-	}
-	key := name
-	if kind != by {
-		key = kind + " " + name // a container and an app may have the same name
-	}
-	return &metric.Instance{Key: key, Name: name, Labels: []metric.Label{{Name: kind, Value: name}}}
-}
 
 // A total brings values together.
 type total struct{ n, sum, best float64 }
@@ -81,7 +45,7 @@ func totalsOf(n *node, v *vector, length int) *vector {
 		r := v.rows[k]
 		key := ""
 		if n.by != "" {
-			g := groupOf(n.by, r.in)
+			g := Grouping(n.by).group(r.in)
 			if g == nil {
 				continue
 			}

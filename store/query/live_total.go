@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"slices"
 
 	"tachograph/sample/metric"
 )
@@ -60,7 +61,7 @@ func (t *liveTotal) group(slot int) *metric.Instance {
 	}
 	s, m := &t.over.slots[slot], &t.members[slot]
 	if m.born != s.born || m.in != s.in || m.rev != s.in.Rev {
-		*m = liveMember{s.born, s.in, s.in.Rev, groupOf(t.by, s.in)}
+		*m = liveMember{s.born, s.in, s.in.Rev, Grouping(t.by).group(s.in)}
 	}
 	return m.group
 }
@@ -79,7 +80,7 @@ func (t *liveTotal) at(slot int) float64 {
 // sweepGroups frees the slots of groups that no instance belongs to any more.
 func (l *Live) sweepGroups() {
 	for _, d := range l.domains {
-		if groupers[d.indom] == nil {
+		if !slices.Contains(groupable, Grouping(d.indom)) {
 			continue
 		}
 		for i := range d.slots {

@@ -35,24 +35,13 @@ var byCounters = map[By][]ProcessCounter{
 	ByRuns: {UserTime, SystemTime}, // all processes have these
 }
 
-// Grouping says by what processes are grouped to add up their consumption.
-type Grouping string
-
-const (
-	PerProcess Grouping = "process"
-	PerName    Grouping = "name"
-	PerUser    Grouping = "user"
-	PerParent  Grouping = "parent"
-)
-
-// Groupings are all ways to group processes.
-var Groupings = []Grouping{PerProcess, PerName, PerUser, PerParent}
-
 // Consumer is what a process, or a group of them, used over a window.
 type Consumer struct {
 	Archive *store.ArchiveInfo
 	// Name is the group's, or the process's.
 	Name string
+	// Owned is the kind of owner that a group of an owner's processes belongs to; "" if it is no such group.
+	Owned string
 	// Instance is the process, or one process of the group.
 	Instance *metric.Instance
 	Count    int // processes that took part
@@ -173,6 +162,9 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 	}
 	if len(hosts) == 0 {
 		return nil, errNothing
+	}
+	if group.OfOwners() && !slices.ContainsFunc(r.Consumers, func(c *Consumer) bool { return group.key(c.Instance) != "" }) && !OwnersRecorded(a) {
+		return nil, ErrNoOwners
 	}
 	slices.SortStableFunc(r.Consumers, byAmount(by))
 	if n > 0 && len(r.Consumers) > n {
@@ -351,6 +343,11 @@ func (t *topper) identify(list []*Consumer) {
 		}
 	}
 	switch t.group {
+	default:
+		for _, c := range list {
+			c.Owned, c.Name = t.group.name(c.Instance)
+		}
+	case PerProcess, PerName:
 	case PerUser:
 		for _, c := range list {
 			if c.User != "" {

@@ -1,0 +1,104 @@
+package query
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// Grouping says by what processes are grouped to add up their consumption.
+type Grouping string
+
+const (
+	PerProcess   Grouping = "process"
+	PerName      Grouping = "name"
+	PerUser      Grouping = "user"
+	PerParent    Grouping = "parent"
+	PerOwner     Grouping = "owner" // of a process's owners the one that people mean
+	PerApp       Grouping = metric.OwnerApp
+	PerService   Grouping = metric.OwnerService
+	PerContainer Grouping = metric.OwnerContainer
+	PerPod       Grouping = metric.OwnerPod
+	PerSession   Grouping = metric.OwnerSession
+)
+
+// Groupings are all ways to group processes.
+var Groupings = []Grouping{PerProcess, PerName, PerUser, PerParent, PerOwner, PerApp, PerService, PerContainer, PerPod, PerSession}
+
+// groupable are the groupings by which expressions bring processes together.
+var groupable = []Grouping{PerApp, PerContainer, PerName, PerOwner, PerPod, PerService, PerSession}
+
+// ErrNoOwners says that a question is about owners, which an archive does not have.
+var ErrNoOwners = errors.New("this recording does not say whose its processes are: it was made by a recorder that does not know apps, services and containers, or by another program")
+
+// OfOwners reports whether the groups are owners.
+func (g Grouping) OfOwners() bool {
+	return g == PerOwner || slices.Contains(metric.OwnerKinds, string(g))
+}
+
+// key returns what distinguishes the group of a process from others; a container and an app may
+// have the same name.
+func (g Grouping) key(in *metric.Instance) string {
+	switch g {
+	case PerProcess:
+		return in.Key
+	case PerName:
+		return ProcessName(in)
+	case PerUser:
+		if uid := in.UserID(); uid != "" {
+			return uid
+		}
+		return "?"
+	case PerParent:
+		return in.Label("parent")
+	case PerOwner:
+		if kind, name := in.MainOwner(); name != "" {
+			return kind + " " + name
+		}
+		return ""
+	}
+	return in.Label(string(g))
+}
+
+// name returns the kind and the name of the owner that makes a process a member of its group, and
+// what people read for the group of those that have no such owner.
+func (g Grouping) name(in *metric.Instance) (kind, name string) {
+	if g == PerOwner {
+		kind, name = in.MainOwner()
+	} else if name = in.Label(string(g)); name != "" {
+		kind = string(g)
+	}
+	if name == "" {
+		return "", "(no " + string(g) + ")"
+	}
+	return kind, name
+}
+
+// group returns the group that a process belongs to as an instance of its own domain; nil if it
+// belongs to none. As with a process, the label called like the kind of an owner has its name.
+func (g Grouping) group(in *metric.Instance) *metric.Instance {
+	key := g.key(in)
+	if key == "" {
+		return nil
+	}
+	if !g.OfOwners() {
+		return &metric.Instance{Key: key, Name: key}
+	}
+	kind, name := g.name(in)
+	return &metric.Instance{Key: key, Name: name, Labels: []metric.Label{{Name: kind, Value: name}}}
+}
+
+// ownerMetrics begin the names of the metrics that say whose a process is.
+const ownerMetrics = "proc.owner."
+
+// OwnersRecorded reports whether a recording says whose its processes are.
+func OwnersRecorded(a Archive) bool {
+	for _, d := range a.Metrics() {
+		if strings.HasPrefix(d.Name, ownerMetrics) && d.Unsupported == "" {
+			return true
+		}
+	}
+	return false
+}
