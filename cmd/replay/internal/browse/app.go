@@ -34,6 +34,7 @@ type app struct {
 	wills         int   // counts the moves that the user made
 	serial        int   // counts the additions to the recording
 	arrangement         // of processes
+	arrangedOnce  bool  // it was chosen, by the user or by what was recorded
 	table         arranged
 	lists         [pages]list
 	marks         []int64
@@ -177,6 +178,7 @@ func (a *app) wantMoment() {
 			if moves != a.moves {
 				if err == nil && m != nil {
 					a.shownMoment, a.momentWhen = m, at // Better than the one before.
+					a.firstArrangement()
 				}
 				return
 			}
@@ -190,6 +192,7 @@ func (a *app) wantMoment() {
 			}
 			a.asked.at, a.asked.stepN = a.at, a.stepN
 			a.shownMoment, a.momentWhen = m, at
+			a.firstArrangement()
 			a.show(at)
 			a.follow()
 		}

@@ -193,7 +193,10 @@ func (a *app) arrangementText() string {
 	if a.reverse {
 		by += " reversed"
 	}
-	if a.tree {
+	switch {
+	case a.owners:
+		by = "owners, " + by
+	case a.tree:
 		by = "tree, " + by
 	}
 	parts = append(parts, by)
@@ -290,7 +293,7 @@ func (a *app) ascii() bool { return a.c.ascii }
 var hints = [][3]string{
 	{"?", "help", "?"}, {"←→", "sample", ""}, {",.", "minute", ""}, {"<>", "hour", ""}, {"b", "time", "b"}, {"e", "event", "e"},
 	{"x", "peak", "x"}, {"/", "filter", "/"}, {"Enter", "life", "Enter"}, {"z", "zoom", "z"}, {"m", "diff", "m"}, {"q", "quit", "q"},
-	{"f", "find when", "f"}, {"p", "pin", "p"}, {"u", "back", "u"}, {"c", "command", "c"}, {"v", "tree", "v"}, {"s", "sort", "s"},
+	{"f", "find when", "f"}, {"p", "pin", "p"}, {"u", "back", "u"}, {"c", "command", "c"}, {"v", "tree", "v"}, {"s", "sort", "s"}, {"o", "owners", "o"},
 }
 
 // drawBody draws the page and, if there is room, others beside it.

@@ -11,6 +11,7 @@ import (
 	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/moment"
+	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
 
@@ -221,11 +222,19 @@ var textFields = map[string]func(*moment.Process) string{
 	"user":    func(p *moment.Process) string { return p.User },
 	"state":   func(p *moment.Process) string { return p.State },
 	"command": func(p *moment.Process) string { return p.Command },
+
+	metric.OwnerApp: owns(metric.OwnerApp), metric.OwnerService: owns(metric.OwnerService), metric.OwnerContainer: owns(metric.OwnerContainer),
+	metric.OwnerPod: owns(metric.OwnerPod), metric.OwnerSession: owns(metric.OwnerSession),
+}
+
+// owns returns a field with the owner of a kind.
+func owns(kind string) func(*moment.Process) string {
+	return func(p *moment.Process) string { return p.Instance.Label(kind) }
 }
 
 // fieldNames returns the names of all fields that can be compared.
 func fieldNames() []string {
-	return answer.OnScreen
+	return slices.Concat(answer.OnScreen, metric.OwnerKinds)
 }
 
 // amounts are the units that may follow a number.

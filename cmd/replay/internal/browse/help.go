@@ -153,7 +153,10 @@ func (a *app) commands() [][2]string {
 		if a.sort != "user" && a.sort != "state" && a.sort != "ppid" {
 			args = append(args, "--sort", a.sort)
 		}
-		if a.tree {
+		switch {
+		case a.owners:
+			args = append(args, "--group", "owner")
+		case a.tree:
 			args = append(args, "--tree")
 		}
 		title := "its processes"

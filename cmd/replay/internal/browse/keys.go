@@ -70,7 +70,7 @@ func init() {
 			{[]string{"K"}, "stacks: what threads were doing then", (*app).showStacks},
 		}},
 		{"processes", []binding{
-			{[]string{"/"}, "filter: name, user=, cpu>50%", func(a *app) { a.ask(promptFilter) }},
+			{[]string{"/"}, "filter: name, user=, app=, cpu>50%", func(a *app) { a.ask(promptFilter) }},
 			{[]string{"s"}, "sort by the next column", func(a *app) { a.sortNext(1) }},
 			{[]string{"S"}, "sort by the column before", func(a *app) { a.sortNext(-1) }},
 			{[]string{"r"}, "the other way round", func(a *app) { a.reverse = !a.reverse }},
@@ -78,7 +78,8 @@ func init() {
 			{[]string{"M"}, "sort by memory", func(a *app) { a.sortBy("memory") }},
 			{[]string{"I"}, "sort by what is read", func(a *app) { a.sortBy("read") }},
 			{[]string{"O"}, "sort by what is written", func(a *app) { a.sortBy("write") }},
-			{[]string{"v", "F5"}, "tree", func(a *app) { a.tree = !a.tree }},
+			{[]string{"o"}, "by owner: app, service, container; Enter opens one", (*app).byOwner},
+			{[]string{"v", "F5"}, "tree", (*app).asTree},
 			{[]string{"p"}, "pin: stays on top, becomes a lane", (*app).pin},
 		}},
 		{"otherwise", []binding{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tachograph/cmd/replay/internal/moment"
 )
@@ -20,7 +21,7 @@ func (a *app) pin() {
 	}
 	i := slices.Index(a.pins, key)
 	switch {
-	case key == "":
+	case key == "", strings.HasPrefix(key, ownerKey):
 		a.tell("choose a process first", false)
 	case i >= 0:
 		a.pins = slices.Delete(slices.Clone(a.pins), i, i+1)

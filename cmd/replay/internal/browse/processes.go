@@ -68,7 +68,7 @@ func (a *app) drawProcesses(r rect, main bool) {
 		}
 		key := row.p.Key
 		a.hit(rect{body.x, y, body.w, 1}, func(_, _ int, twice bool) {
-			if l.chosen = key; twice {
+			if l.chosen = key; twice && !a.toggle(key) {
 				a.life(key)
 			}
 		})
@@ -101,12 +101,20 @@ func (a *app) drawProcess(r rect, row *row, columns []*column, m *moment.Moment)
 			if col.Key == "cpu" && p.CPU() >= 0.9 && !row.ended {
 				s = c.theme.alarm
 			}
-			c.padded(x, r.y, col.Pane.Width, col.Text(p.Process), col.Numeric(), s)
+			text := col.Text(p.Process)
+			if row.owner != nil && slices.Contains(ofOne, col.Key) {
+				text = ""
+			}
+			c.padded(x, r.y, col.Pane.Width, text, col.Numeric(), s)
 			x += col.Pane.Width + 1
 			continue
 		}
 		sign := "  "
 		switch {
+		case row.owner != nil && row.owner.open:
+			sign = "▾ "
+		case row.owner != nil:
+			sign = "▸ "
 		case row.pinned:
 			sign = "* "
 		case row.ended:
@@ -117,7 +125,10 @@ func (a *app) drawProcess(r rect, row *row, columns []*column, m *moment.Moment)
 		x += c.text(x, r.y, r.x+r.w-x, sign, c.theme.mark)
 		x += c.text(x, r.y, r.x+r.w-x, leadWithin(row.lead, r.x+r.w-x-leastName), c.theme.faint)
 		x += c.text(x, r.y, r.x+r.w-x, p.Name, st)
-		if row.ended {
+		switch {
+		case row.owner != nil:
+			c.text(x, r.y, r.x+r.w-x, row.owner.text(), c.theme.faint)
+		case row.ended:
 			x += c.text(x, r.y, r.x+r.w-x, "  "+a.endText(p.Exit), c.theme.warn)
 		}
 		if p.Command != "" && p.Command != p.Name && x < r.x+r.w-6 {
@@ -125,6 +136,9 @@ func (a *app) drawProcess(r rect, row *row, columns []*column, m *moment.Moment)
 		}
 	}
 }
+
+// ofOne are the columns that say nothing about several processes together.
+var ofOne = []string{"pid", "ppid", "state", "age"}
 
 // leadWithin returns the part of a tree's line in front of a name, in that many letters. If it
 // is longer, it keeps the part next to the name.
@@ -322,7 +336,7 @@ func (a *app) enter() {
 				a.lists[pageProcesses].chosen = key
 			}
 		}
-		if key != "" {
+		if key != "" && !a.toggle(key) {
 			a.life(key)
 		}
 	}

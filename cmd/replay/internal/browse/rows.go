@@ -7,10 +7,11 @@ import (
 	"tachograph/cmd/replay/internal/moment"
 )
 
-// A row is a process in the table.
+// A row is a process in the table, or an owner.
 type row struct {
-	p      *moment.Process
-	lead   string // the branch of the tree before the name
+	p      *moment.Process // of an owner, what its processes have and use together
+	owner  *owner          // nil for a process
+	lead   string          // the branch of the tree before the name
 	ended  bool
 	pinned bool
 }
@@ -20,8 +21,15 @@ type arrangement struct {
 	sort    string
 	reverse bool
 	tree    bool
+	owners  bool // processes are below their owners
 	filter  *filter
 	pins    []string
+	opened  []string // the owners whose processes are shown
+}
+
+func (g *arrangement) same(h *arrangement) bool {
+	return g.sort == h.sort && g.reverse == h.reverse && g.tree == h.tree && g.owners == h.owners && g.filter == h.filter &&
+		slices.Equal(g.pins, h.pins) && slices.Equal(g.opened, h.opened)
 }
 
 // arrange makes rows of the processes of a moment: pinned ones first, whatever the filter
@@ -44,9 +52,12 @@ func (g arrangement) arrange(m *moment.Moment) []row {
 	by := columnOf(g.sort)
 	slices.SortStableFunc(list, func(x, y row) int { return compare(by, x.p, y.p, g.reverse) })
 	all := slices.Clone(list)
-	if g.tree {
+	switch {
+	case g.owners:
+		list = g.owned(list)
+	case g.tree:
 		list = g.branches(list)
-	} else {
+	default:
 		list = slices.DeleteFunc(list, func(r row) bool { return !g.filter.accepts(r.p) })
 	}
 	var pinned []row
@@ -73,9 +84,14 @@ type arranged struct {
 // rows returns the rows of the process table.
 func (a *app) rows() []row {
 	c, as := &a.table, a.arrangement
-	if c.m != a.shownMoment || c.as.sort != as.sort || c.as.reverse != as.reverse || c.as.tree != as.tree || c.as.filter != as.filter || !slices.Equal(c.as.pins, as.pins) {
+	if c.m != a.shownMoment || !c.as.same(&as) {
+		as.opened = slices.Clone(as.opened)
 		*c = arranged{m: a.shownMoment, as: as, rows: as.arrange(a.shownMoment)}
-		c.filled = filled(c.rows)
+		flat := c.rows
+		if as.owners {
+			flat = arrangement{sort: as.sort}.arrange(a.shownMoment) // so that the columns stay when an owner is opened
+		}
+		c.filled = filled(flat)
 	}
 	return c.rows
 }
