@@ -15,7 +15,6 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
-	"tachograph/sample/owner"
 	"tachograph/sample/proc/cmdline"
 	"tachograph/sample/proc/procfs"
 )
@@ -149,10 +148,9 @@ func openKernel(opt Options) (*linuxKernel, error) {
 		legacies: make(map[int32]legacy),
 		leaving:  make(map[int32]*process[linuxProcess]),
 		networks: make(map[uint64]map[uint64]socketKind),
+		belong:   newBelongings(root),
 	}
 	k.columns, k.now.k = k.allParts(), k
-	k.belong.kernel = owner.None(ofKernel)
-	k.belong.kernel.Put(owner.Service, "kernel")
 	k.stillness.clocks = clocksOf(dir)
 	k.users.refresh()
 	k.groups.refresh()
@@ -179,6 +177,7 @@ func (k *linuxKernel) reading(p *process[linuxProcess]) *reading {
 func (k *linuxKernel) refresh() {
 	k.users.refresh()
 	k.groups.refresh()
+	k.belong.refresh(k.opt.Root)
 	k.forgetLoss()
 }
 

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"tachograph/sample/metric"
@@ -22,15 +23,36 @@ const (
 // groups are the control groups that some processes have in common: what one /proc/PID/cgroup
 // says.
 type groups struct {
-	text      string // as ps writes it
-	container string // the whole number of the container, or ""
-	owner     owner.Owner
+	text  string // as ps writes it
+	found owner.Found
+	owner owner.Owner
+	// How often the name of the container has been looked for, 0 if it is known, and in which
+	// sweep the last time.
+	tries   int
+	triedIn uint64
 }
+
+// mostTries is how often a container's name is looked for: a runtime may write it after it has
+// started the container.
+const mostTries = 4
 
 // belongings are what linuxKernel knows of control groups.
 type belongings struct {
 	byText map[string]*groups // by the text of the file
+	names  *owner.Names
 	kernel owner.Owner
+}
+
+func newBelongings(root string) belongings {
+	b := belongings{names: owner.NewNames(root), kernel: owner.None(ofKernel)}
+	b.kernel.Put(owner.Service, "kernel")
+	return b
+}
+
+// refresh forgets all groups: names may be readable now, and users may have other names.
+func (b *belongings) refresh(root string) {
+	clear(b.byText)
+	b.names = owner.NewNames(root)
 }
 
 // lookAgain reads whose a process is that was met before, if it is time to.
@@ -59,7 +81,7 @@ func (k *linuxKernel) findOwner(p *process[linuxProcess], now metric.Stamp) bool
 		}
 		return false // what was read before still holds
 	}
-	q.groups, q.groupsWhy = k.belong.of(text), metric.Present
+	q.groups, q.groupsWhy = k.groupsOf(text), metric.Present
 	return p.own(k.owners.Of(k.ownerIn(p))) || q.groups != before
 }
 
@@ -69,24 +91,49 @@ func (k *linuxKernel) ownerIn(p *process[linuxProcess]) owner.Owner {
 		return k.belong.kernel
 	}
 	o := p.platform.groups.owner
-	if _, why := o.Get(owner.Session); why != metric.Present && p.platform.groups.container == "" && p.platform.stat.TTY != 0 {
+	if _, why := o.Get(owner.Session); why != metric.Present && p.platform.groups.container() == "" && p.platform.stat.TTY != 0 {
 		o.Put(owner.Session, k.tty(p))
 	}
 	return o
 }
 
-// of returns the groups that the text of a file names.
-func (b *belongings) of(text []byte) *groups {
-	if g := b.byText[string(text)]; g != nil {
-		return g
+// groupsOf returns the groups that the text of a file names.
+func (k *linuxKernel) groupsOf(text []byte) *groups {
+	b := &k.belong
+	g := b.byText[string(text)]
+	if g == nil {
+		if b.byText == nil {
+			b.byText = make(map[string]*groups)
+		}
+		g = &groups{text: owner.Line(text), found: owner.OfPath(owner.Path(text))}
+		b.byText[string(text)] = g
+		k.name(g)
+	} else if g.tries > 0 && g.tries < mostTries && g.triedIn != k.table.sweeps {
+		k.name(g)
 	}
-	if b.byText == nil {
-		b.byText = make(map[string]*groups)
-	}
-	g := &groups{text: owner.Line(text), owner: owner.None(noService)}
-	b.byText[string(text)] = g
 	return g
 }
+
+// name looks for the names of the container and the user of g.
+func (k *linuxKernel) name(g *groups) {
+	var names owner.Named
+	if c := &g.found.Container; c.ID != "" && c.Name == "" {
+		names = k.belong.names.Of(*c)
+		g.tries, g.triedIn = g.tries+1, k.table.sweeps
+		if names.Container != "" {
+			g.tries = 0
+		}
+	}
+	g.owner = g.found.Owner(names, func(uid string) string {
+		if id, err := strconv.ParseUint(uid, 10, 32); err == nil {
+			return k.users.name(uint32(id))
+		}
+		return uid
+	})
+}
+
+// container returns the whole number of the container, or "".
+func (g *groups) container() string { return g.found.Container.ID }
 
 // forgetGroups drops groups that no process is in, once there are many of them.
 func (k *linuxKernel) forgetGroups() {
@@ -106,7 +153,6 @@ func (k *linuxKernel) forgetGroups() {
 
 var (
 	ofKernel    = metric.ReasonFor("the process is a thread of the kernel")
-	noService   = metric.ReasonFor("the control group of the process belongs to no service")
 	noContainer = metric.ReasonFor("the process runs in no container")
 )
 
@@ -115,12 +161,12 @@ var ownerFields = []owner.Field{owner.App, owner.Service, owner.Container, owner
 // groupColumns are what /proc/PID/cgroup tells.
 var groupColumns = slices.Concat(ownerColumns(func(r *reading) *owner.Owner { return r.p.owners() }, ownerFields...), []column[reading]{
 	{name: "proc.psinfo.cgroups", text: func(r *reading) string { return r.p.platform.groups.text }, missing: (*reading).groupsMissing},
-	{name: "proc.id.container", text: func(r *reading) string { return r.p.platform.groups.container },
+	{name: "proc.id.container", text: func(r *reading) string { return r.p.platform.groups.container() },
 		missing: func(r *reading) metric.Reason {
 			if why := r.groupsMissing(); why != metric.Present {
 				return why
 			}
-			if r.p.platform.groups.container == "" {
+			if r.p.platform.groups.container() == "" {
 				return noContainer
 			}
 			return metric.Present
