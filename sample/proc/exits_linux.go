@@ -225,6 +225,10 @@ func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 		ended = append(ended, limbo{exit: *e, totals: t})
 	})
 	k.assign(ended, now)
+	clear(k.belong.parents)
+	for i := range ended {
+		k.belong.parents[int32(ended[i].exit.TGID)] = int32(ended[i].exit.PPID)
+	}
 	for i := range ended {
 		l := &ended[i]
 		pid := int32(l.exit.TGID)

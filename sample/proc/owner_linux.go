@@ -3,6 +3,7 @@ package proc
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tachograph/sample/metric"
@@ -41,10 +42,12 @@ type belongings struct {
 	byText map[string]*groups // by the text of the file
 	names  *owner.Names
 	kernel owner.Owner
+	// parents are those of the processes whose ends were heard of since the last sweep, by pid.
+	parents map[int32]int32
 }
 
 func newBelongings(root string) belongings {
-	b := belongings{names: owner.NewNames(root), kernel: owner.None(ofKernel)}
+	b := belongings{names: owner.NewNames(root), kernel: owner.None(ofKernel), parents: make(map[int32]int32)}
 	b.kernel.Put(owner.Service, "kernel")
 	return b
 }
@@ -185,11 +188,12 @@ func (r *reading) groupsMissing() metric.Reason {
 	}
 }
 
-// inheritOwner gives a process that no sweep has met the owners of its parent.
+// inheritOwner gives a process that no sweep has met the owners of the process that started it,
+// if that is known.
 func (k *linuxKernel) inheritOwner(p *process[linuxProcess]) {
 	q := &p.platform
-	parent := k.parentOf(p)
-	if parent == nil {
+	parent := k.ancestor(p)
+	if parent == nil || startsForOthers(parent) {
 		q.groupsWhy = neverMet
 		p.own(k.owners.Of(owner.None(neverMet)))
 		return
@@ -198,4 +202,40 @@ func (k *linuxKernel) inheritOwner(p *process[linuxProcess]) {
 	p.own(parent.owners())
 }
 
-var neverMet = metric.ReasonFor("the process and its parent ended before they could be looked at")
+var neverMet = metric.ReasonFor("no sweep has met the process, nor the one that started it")
+
+// mostAncestors is how many generations that no sweep has met are followed.
+const mostAncestors = 16
+
+// ancestor returns the nearest ancestor of a process that a sweep has met. Those between them
+// ended in the same interval.
+func (k *linuxKernel) ancestor(p *process[linuxProcess]) *process[linuxProcess] {
+	pid := p.platform.stat.PPID
+	for range mostAncestors {
+		if found := k.table.lookup(pid); found != nil && found.start <= p.start {
+			return found
+		}
+		for _, gone := range k.table.gone {
+			if gone.pid == pid && gone.start <= p.start {
+				return gone
+			}
+		}
+		next, heard := k.belong.parents[pid]
+		if !heard || next == pid {
+			break
+		}
+		pid = next
+	}
+	return nil
+}
+
+// startsForOthers reports whether the children of a process are most likely another's: the
+// first process and the manager of a user adopt orphans, and move what they start to groups of
+// its own, as do the programs that start containers.
+func startsForOthers(p *process[linuxProcess]) bool {
+	switch p.name {
+	case "systemd", "conmon", "runc", "crun", "lxc-start":
+		return true
+	}
+	return p.pid == 1 || strings.HasPrefix(p.name, "containerd-shim")
+}
