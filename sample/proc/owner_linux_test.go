@@ -189,7 +189,7 @@ func TestAThousandContainers(t *testing.T) {
 			if n%2 == 0 {
 				f.write("var/lib/docker/containers/"+number+"/config.v2.json", fmt.Sprintf(`{"Name":"/job-%d"}`, n))
 			}
-			f.put(fakeProcess{pid: 100 + n, ppid: 1, comm: "job", start: uint64(10000 + n)})
+			f.write(fmt.Sprintf("proc/%d/stat", 100+n), fakeProcess{pid: 100 + n, ppid: 1, comm: "job", start: uint64(10000 + n)}.stat(100+n))
 			f.in(100+n, "/docker/"+number)
 		}
 		r.pass(5)
