@@ -46,8 +46,8 @@ type Cell struct {
 	Increase, Weighted float64
 }
 
-// A Crowd sums up instances that began and ended within the digest and have the same title and
-// the same owner.
+// A Crowd sums up instances that began and ended within the digest and have the same title, the
+// same user and the same owners.
 type Crowd struct {
 	// Instance is the one of them that was seen first.
 	metric.Instance

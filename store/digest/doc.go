@@ -4,7 +4,7 @@
 //
 // A digest has members, which have entries of their own: the instances that may have more in
 // other chunks, and those that gained most of something. The others began and ended within it.
-// The digest sums up those with the same title and the same owner in a crowd, and has the most
+// The digest sums up those with the same title, user and owners in a crowd, and has the most
 // that one of them gained. So a ranking is exact: where one of these could be in it, the chunks
 // are decoded.
 //

@@ -276,6 +276,7 @@ func (m *maker) fold(p *piece) {
 			l = m.newLife(in, stamps, away)
 			l.Cells = cells
 		} else {
+			l.belong(in)
 			for k := range cells {
 				l.Cells[k].join(m.descs[k], &cells[k])
 			}
@@ -314,6 +315,22 @@ func (m *maker) newLife(in *chunk.Instance, stamps []metric.Stamp, away uint32) 
 		l.inside = false
 	}
 	return l
+}
+
+// belong notes the owners that an instance has in the next chunk. A process is moved to its own
+// control group soon after it was forked, and what it used counts for the owner that it got.
+func (l *life) belong(in *chunk.Instance) {
+	k := len(in.Names)
+	if k == 0 || slices.Equal(in.Names[k-1].Labels, l.Labels) {
+		return
+	}
+	next := metric.Instance{Labels: in.Names[k-1].Labels}
+	owners := next.Owners()
+	if slices.Equal(owners, l.Owners()) {
+		return
+	}
+	l.Labels = slices.DeleteFunc(slices.Clone(l.Labels), func(label metric.Label) bool { return slices.Contains(metric.OwnerKinds, label.Name) })
+	l.Labels = append(l.Labels, owners...)
 }
 
 // join adds the summary of a metric in the next chunk.
