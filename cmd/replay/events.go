@@ -137,7 +137,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 			left++
 			continue
 		}
-		if err := rows.Row(eventCells(e, query.EventText(a.Archive, e))); err != nil {
+		if err := rows.Row(eventCells(e, query.EventText(a.Archive, e, human.Bytes))); err != nil {
 			return err
 		}
 		n++

@@ -2,6 +2,9 @@ package query
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,8 +55,8 @@ func Victims(a Archive, e *store.Event) (list []*store.Event, told bool) {
 const mostNamed = 3
 
 // EventText returns the text of an event. For a killing it adds the names of the victims, where
-// they can be determined.
-func EventText(a Archive, e *store.Event) string {
+// they can be determined, and whose they were. bytes writes an amount of memory.
+func EventText(a Archive, e *store.Event, bytes func(float64) string) string {
 	if !Killing(e) {
 		return e.Text
 	}
@@ -69,9 +72,63 @@ func EventText(a Archive, e *store.Event) string {
 	who := strings.Join(names, ", ")
 	switch {
 	case told:
+		if whose, limit := bereft(a, e, list); limit > 0 {
+			return fmt.Sprintf("%s %s in %s, which was at its limit of %s", killing, who, whose.Words(0), bytes(limit))
+		} else if beside := whose.Beside(list[0].Label("name")); beside != "" {
+			return e.Text + ": " + who + beside
+		}
 		return e.Text + ": " + who
 	case len(list) == 0:
 		return e.Text + "; which cannot be told, as no end by signal 9 is recorded then"
 	}
 	return e.Text + "; which cannot be told for certain: " + who + " ended by signal 9 then"
+}
+
+// atLimit is the part of its limit that a control group must have been seen to use for a killing
+// in it to be due to the limit: memory grows fast between two readings.
+const atLimit = 0.8
+
+// bereft returns whose all victims of a killing were; and if a control group of that owner was at
+// its memory limit when processes were killed in it, the limit.
+func bereft(a Archive, e *store.Event, victims []*store.Event) (whose Whose, limit float64) {
+	for i, end := range victims {
+		if was := WhoseWas(a, end); i > 0 && was != whose {
+			return Whose{}, 0
+		} else {
+			whose = was
+		}
+	}
+	if whose == (Whose{}) {
+		return whose, 0
+	}
+	w := Window{Hosts: []string{e.Archive.Host.ID}, From: e.At.Wall - killedBefore, To: e.At.Wall + killedAfter}
+	sel := w.Selection("cgroup.memory.oom_kill", "cgroup.memory.current", "cgroup.memory.limit")
+	sel.Prior = true
+	sel.Instance = func(_ string, in *metric.Instance) bool { return WhoseIs(in) == whose && in.Label("inner") == "" }
+	type group struct{ before, killed, most, limit float64 }
+	groups := make(map[string]*group)
+	for s := range a.Summarize(sel) {
+		if s.Instance == nil || s.Count == 0 {
+			continue
+		}
+		g := groups[s.Instance.Key]
+		if g == nil {
+			g = &group{before: math.Inf(1)}
+			groups[s.Instance.Key] = g
+		}
+		switch most := metric.Number(s.Metric.Type, s.Max) * base(s.Metric.Units); s.Metric.Name {
+		case "cgroup.memory.oom_kill":
+			g.before, g.killed = min(g.before, metric.Number(s.Metric.Type, s.Min)), max(g.killed, most)
+		case "cgroup.memory.current":
+			g.most = max(g.most, most)
+		default:
+			g.limit = max(g.limit, most)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		if g := groups[key]; g.killed > g.before && g.most >= atLimit*g.limit {
+			limit = max(limit, g.limit)
+		}
+	}
+	return whose, limit
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
@@ -70,7 +71,7 @@ func (r *Recording) findMarks() []Mark {
 	slices.Sort(kinds)
 	for e := range query.SortedEvents(r.a, w, kinds...) {
 		if len(out) < mostMarks {
-			out = append(out, markOf(e, query.EventText(r.a, e), markedKinds[e.Kind]))
+			out = append(out, markOf(e, query.EventText(r.a, e, human.Bytes), markedKinds[e.Kind]))
 		}
 	}
 	slices.SortStableFunc(out, func(x, y Mark) int { return cmp.Compare(x.From, y.From) })

@@ -127,7 +127,7 @@ func (c *collector) marks() error {
 			d.MoreEvents++
 			continue
 		}
-		d.Events = append(d.Events, Mark{From: milli(e.At.Wall), To: milli(e.At.Wall), Kind: visible.Text(string(e.Kind)), Text: cutLong(query.EventText(c.a, e)),
+		d.Events = append(d.Events, Mark{From: milli(e.At.Wall), To: milli(e.At.Wall), Kind: visible.Text(string(e.Kind)), Text: cutLong(query.EventText(c.a, e, human.Bytes)),
 			Drawn: marked[fmt.Sprint(e.At.Wall, e.Kind)], Grave: slices.Contains(grave, e.Kind)})
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
@@ -62,7 +63,7 @@ func (q *question) happenings() ([]*finding, error) {
 		at := first.At.Wall
 		f := &finding{kind: string(t.kind), who: string(t.kind), topic: t.topic, cause: t.cause, explains: t.explains, since: at, until: max(at, last),
 			weight: t.weight * grade(0.3, 0.7*novel(others, float64(count))), more: append([]string{"events", "--kind", string(t.kind)}, span(q.w.From, q.w.To)...)}
-		text := query.EventText(q.a, first)
+		text := query.EventText(q.a, first, human.Bytes)
 		f.text = fmt.Sprintf("%s at %s: %s", t.kind, q.show(at), text)
 		f.brief = fmt.Sprintf("%s at %s", text, q.show(at))
 		if query.Killing(first) {
