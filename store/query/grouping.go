@@ -3,7 +3,6 @@ package query
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -54,10 +53,8 @@ func (g Grouping) key(in *metric.Instance) string {
 	case PerParent:
 		return in.Label("parent")
 	case PerOwner:
-		if kind, name := in.MainOwner(); name != "" {
-			return kind + " " + name
-		}
-		return ""
+		kind, name := in.MainOwner()
+		return Whose{kind, name}.Key()
 	}
 	return in.Label(string(g))
 }
@@ -87,18 +84,8 @@ func (g Grouping) group(in *metric.Instance) *metric.Instance {
 		return &metric.Instance{Key: key, Name: key}
 	}
 	kind, name := g.name(in)
-	return &metric.Instance{Key: key, Name: name, Labels: []metric.Label{{Name: kind, Value: name}}}
-}
-
-// ownerMetrics begin the names of the metrics that say whose a process is.
-const ownerMetrics = "proc.owner."
-
-// OwnersRecorded reports whether a recording says whose its processes are.
-func OwnersRecorded(a Archive) bool {
-	for _, d := range a.Metrics() {
-		if strings.HasPrefix(d.Name, ownerMetrics) && d.Unsupported == "" {
-			return true
-		}
+	if g == PerOwner {
+		key = kind + " " + name
 	}
-	return false
+	return &metric.Instance{Key: key, Name: name, Labels: []metric.Label{{Name: kind, Value: name}}}
 }

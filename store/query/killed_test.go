@@ -56,6 +56,7 @@ metric cgroup.memory.oom_kill u64 counter cgroup process count
 metric cgroup.memory.current u64 instant cgroup process byte
 metric cgroup.memory.limit u64 instant cgroup process byte
 metric proc.psinfo.threads u32 instant process process
+metric proc.owner.service string discrete process process
 instance cgroup /system.slice /system.slice inner=yes service=backup.service
 instance cgroup /system.slice/backup.service /system.slice/backup.service service=backup.service
 instance cgroup /system.slice/web.service /system.slice/web.service service=web.service

@@ -185,7 +185,11 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 // TopNames ranks the processes of each name several ways at once: one pass over the archive for a
 // page that shows more than one ranking. The consumers have CPU, memory and disk traffic only.
 func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
-	t := &topper{a: a, group: PerName, digested: true}
+	return topGroups(a, w, PerName, n, bys...)
+}
+
+func topGroups(a Archive, w Window, group Grouping, n int, bys ...By) ([]*Ranking, error) {
+	t := &topper{a: a, group: group, digested: true}
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
@@ -196,7 +200,7 @@ func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
 		r := &Ranking{}
 		r.add(t)
 		for _, c := range t.groups {
-			if c.Amount(by) > 0 {
+			if c.Amount(by) > 0 && (group != PerOwner || WhoseIs(c.Instance) != Whose{}) {
 				r.Consumers = append(r.Consumers, c)
 			}
 		}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,6 +26,17 @@ func WhoseIs(in *metric.Instance) Whose {
 	}
 	return Whose{kind, name}
 }
+
+// Key returns a text that no other owner has; "" for none.
+func (w Whose) Key() string {
+	if w.Kind == "" {
+		return ""
+	}
+	return w.Kind + "\x00" + w.Name
+}
+
+// IsOwnerKey reports whether a text is the key of an owner, and no name of a process.
+func IsOwnerKey(key string) bool { return strings.Contains(key, "\x00") }
 
 // Words names an owner and, unless n is 0, the number of its processes: "Safari (31 processes)",
 // "container web". All sentences about owners have their words from here.
@@ -93,7 +105,7 @@ func goesOn(rest string) bool {
 // WhoseWas returns whose a process was that an event is about.
 func WhoseWas(a Archive, e *store.Event) Whose {
 	whose := WhoseIs(&metric.Instance{Labels: e.Labels})
-	if e.Key == "" {
+	if e.Key == "" || !OwnersRecorded(a) {
 		return whose
 	}
 	for life := range a.Lives("process", e.At.Wall-endSeen, e.At.Wall, e.Key) {
@@ -107,25 +119,56 @@ func WhoseWas(a Archive, e *store.Event) Whose {
 // endSeen is how long before its end a process is looked for: it was read no longer ago.
 const endSeen = int64(60e9)
 
-// WhoseNames returns whose the processes of some names are, for the names of which all processes in
-// a window have one owner.
-func WhoseNames(a Archive, w Window, names map[string]bool) map[string]Whose {
-	of := make(map[string]Whose)
-	shared := make(map[string]bool)
+// OwnersRecorded reports whether an archive says whose processes are.
+func OwnersRecorded(a Archive) bool {
+	return slices.ContainsFunc(metric.OwnerKinds, func(kind string) bool { return a.Lookup("proc.owner."+kind) != nil })
+}
+
+// mostOwners bounds the owners that are kept for a name: a name with more belongs to none of them.
+const mostOwners = 64
+
+// Belongings say whose the processes of each name are.
+type Belongings map[string][]Whose
+
+// BelongingsOf returns whose the processes of each name were in a window; nothing if the archive
+// does not say so.
+func BelongingsOf(a Archive, w Window) Belongings {
+	b := make(Belongings)
+	if !OwnersRecorded(a) {
+		return b
+	}
 	for life := range a.Lives("process", w.From, w.To) {
-		name := ProcessName(life.Instance)
-		if !names[name] || shared[name] || !w.Wants(life.Archive.Host.ID) {
-			continue
+		name, whose := ProcessName(life.Instance), WhoseIs(life.Instance)
+		list, known := b[name]
+		if w.Wants(life.Archive.Host.ID) && (known || len(b) < mostNames) && len(list) < mostOwners && !slices.Contains(list, whose) {
+			b[name] = append(list, whose)
 		}
-		whose := WhoseIs(life.Instance)
-		if other, known := of[name]; known && other != whose {
-			shared[name] = true
-			continue
+	}
+	return b
+}
+
+// Of returns whose all processes of a name were; the zero value if they have several owners.
+func (b Belongings) Of(name string) Whose {
+	if list := b[name]; len(list) == 1 {
+		return list[0]
+	}
+	return Whose{}
+}
+
+// Names returns the names of an owner's processes, at most so many.
+func (b Belongings) Names(whose Whose, most int) (names []string) {
+	for name, list := range b {
+		if slices.Contains(list, whose) {
+			if names = append(names, name); len(names) == most {
+				break
+			}
 		}
-		of[name] = whose
 	}
-	for name := range shared {
-		delete(of, name)
-	}
-	return of
+	return names
+}
+
+// TopOwners ranks owners several ways at once, as TopNames does names. What belongs to no owner is
+// left out.
+func TopOwners(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
+	return topGroups(a, w, PerOwner, n, bys...)
 }
