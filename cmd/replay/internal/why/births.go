@@ -105,7 +105,8 @@ func (q *question) whoseBirths(since, until int64) string {
 func (q *question) processOf(key string) string {
 	for l := range q.a.Lives("process", q.w.From-besides, q.w.To, key) {
 		if l.Archive.Host.ID == q.r.Host {
-			return fmt.Sprintf("%s (pid %d)", query.ProcessName(l.Instance), query.ProcessID(l.Instance))
+			name := query.ProcessName(l.Instance)
+			return fmt.Sprintf("%s (pid %d)%s", name, query.ProcessID(l.Instance), query.WhoseIs(l.Instance).Beside(name))
 		}
 	}
 	return ""

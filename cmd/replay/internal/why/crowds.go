@@ -48,15 +48,17 @@ func (q *question) usuallyBeside() (map[string]use, error) {
 		if w.To-w.From < least/2 {
 			continue
 		}
-		lists, err := query.TopNames(q.a, w, 4096, query.ByCPU, query.ByMemory)
-		if err != nil {
-			continue // Nothing was recorded there.
-		}
-		for _, r := range lists {
-			for _, c := range r.Consumers {
-				u, old := useOf(c, r.Seconds), out[c.Name]
-				out[c.Name] = use{cpu: max(old.cpu, u.cpu), peak: max(old.peak, u.peak), read: max(old.read, u.read), write: max(old.write, u.write),
-					memory: max(old.memory, u.memory)}
+		for _, top := range q.rankings() {
+			lists, err := top(q.a, w, 4096, query.ByCPU, query.ByMemory)
+			if err != nil {
+				continue // Nothing was recorded there.
+			}
+			for _, r := range lists {
+				for _, c := range r.Consumers {
+					u, old := useOf(c, r.Seconds), out[c.Name]
+					out[c.Name] = use{cpu: max(old.cpu, u.cpu), peak: max(old.peak, u.peak), read: max(old.read, u.read), write: max(old.write, u.write),
+						memory: max(old.memory, u.memory)}
+				}
 			}
 		}
 		if err := q.ctx.Err(); err != nil {
@@ -81,29 +83,52 @@ func useOf(c *query.Consumer, seconds float64) use {
 // together is worth a line.
 const leastTogether = 0.05
 
-// crowds finds programs of which many processes together used what none of them did alone.
-func (q *question) crowds() ([]*finding, error) {
-	lists, err := query.TopNames(q.a, q.w, 8, query.ByCPU, query.ByMemory, query.ByWrite, query.ByRead)
+// leastCrowd is the least number of processes that count as many.
+const leastCrowd = 3
+
+// A group says how sentences name processes that are looked at together.
+type group struct {
+	title    string
+	together string // what a sentence adds where the title does not show that they are several
+	by       string // the grouping of top that shows them
+	whose    query.Whose
+}
+
+// crowds finds programs, or owners of processes, of which many processes together used what none
+// of them did alone. naming returns nil for what is left out.
+func (q *question) crowds(top ranking, naming func(c *query.Consumer) *group) []*finding {
+	lists, err := top(q.a, q.w, 8, query.ByCPU, query.ByMemory, query.ByWrite, query.ByRead)
 	if err != nil {
-		return nil, nil // Nothing was recorded of processes.
+		return nil // Nothing was recorded of processes.
 	}
 	var out []*finding
 	seen := make(map[string]bool)
 	for _, r := range lists {
 		for _, c := range r.Consumers {
-			if c.Count < 3 || seen[c.Name] {
+			if c.Count < leastCrowd || seen[c.Name] {
 				continue
 			}
 			seen[c.Name] = true
-			if f := q.crowd(c, q.normal(c.Name)); f != nil {
+			g := naming(c)
+			if g == nil {
+				continue
+			}
+			if f := q.crowd(c, q.normal(c.Name), g); f != nil {
 				out = append(out, f)
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
-func (q *question) crowd(c *query.Consumer, n *norm) *finding {
+// namesake names the processes of a name.
+func (q *question) namesake(c *query.Consumer) *group {
+	whose := q.whose(c.Name)
+	return &group{fmt.Sprintf("%s called %s", cli.Count(c.Count, "process"), c.Name) + whose.Beside(c.Name), " together", "name", whose}
+}
+
+// crowd makes a finding of what a group of processes used; nil if that was not much.
+func (q *question) crowd(c *query.Consumer, n *norm, g *group) *finding {
 	long := math.Max(float64(c.To-c.From)/1e9, 1)
 	u := useOf(c, long)
 	from, to := c.From, c.To
@@ -117,11 +142,9 @@ func (q *question) crowd(c *query.Consumer, n *norm) *finding {
 			u.memory, held = s.level, s
 		}
 	}
-	f := &finding{who: c.Name, cause: true, since: from, until: to,
-		more: append([]string{"top", "--group", "name"}, span(q.w.From, q.w.To)...)}
-	who := fmt.Sprintf("%s called %s", cli.Count(c.Count, "process"), c.Name)
-	f.title = who
-	add := func(weight float64, kind, topic, clause string, explains ...string) {
+	f := &finding{who: c.Name, title: g.title, whose: g.whose, crowd: true, cause: true, since: from, until: to,
+		more: append([]string{"top", "--group", g.by}, span(q.w.From, q.w.To)...)}
+	add := func(weight, level float64, kind, topic, clause string, explains ...string) {
 		if weight < leastWeight/2 {
 			return
 		}
@@ -129,17 +152,17 @@ func (q *question) crowd(c *query.Consumer, n *norm) *finding {
 		if f.text != "" {
 			clause = ", " + clause
 		} else {
-			clause = who + " " + clause
+			clause = g.title + " " + clause
 		}
 		f.text += clause
 		if weight > f.weight {
-			f.weight, f.kind, f.topic = weight, kind, topic
+			f.weight, f.level, f.kind, f.topic = weight, level, kind, topic
 		}
 	}
 	if u.cpu >= 0.1 {
 		usual := n.usual(thingCPU).amount
-		add(grave((u.cpu-usual)/q.cores)*long/(long+settles)*n.novel(thingCPU, u.cpu)*q.changed(from, to), "runaway", "cpu",
-			fmt.Sprintf("used %s of a core together%s", human.Percent(u.cpu), q.when(from, to))+q.against(human.Percent(usual)),
+		add(grave((u.cpu-usual)/q.cores)*long/(long+settles)*n.novel(thingCPU, u.cpu)*q.changed(from, to), u.cpu, "runaway", "cpu",
+			fmt.Sprintf("used %s of a core%s%s", human.Percent(u.cpu), g.together, q.when(from, to))+q.against(human.Percent(usual)),
 			"cpu", "thermal", "load")
 	}
 	share := 0.0
@@ -147,8 +170,12 @@ func (q *question) crowd(c *query.Consumer, n *norm) *finding {
 		share = (u.memory - n.usual(thingMemory).amount) / q.memory
 	}
 	if share > leastTogether {
-		add(grade(0.2, 0.75*min(1.4*share, 1))*n.novel(thingMemory, u.memory), "memory", "memory",
-			fmt.Sprintf("held %s together, %s of all memory", human.Bytes(u.memory), human.Percent(u.memory/q.memory)), "memory", "swap", "disk")
+		clause, most := fmt.Sprintf("held %s%s", human.Bytes(u.memory), g.together), u.memory
+		if first, last, grew := q.grew(c.Name, held); g.by != "name" && grew {
+			clause, most = fmt.Sprintf("grew from %s to %s", human.Bytes(first), human.Bytes(last)), last
+		}
+		add(grade(0.2, 0.75*min(1.4*share, 1))*n.novel(thingMemory, u.memory), most, "memory", "memory",
+			clause+fmt.Sprintf(", %s of all memory", human.Percent(most/q.memory)), "memory", "swap", "disk")
 		f.since, f.until = min(f.since, held.since), max(f.until, held.until)
 	}
 	for _, io := range []struct {
@@ -161,18 +188,20 @@ func (q *question) crowd(c *query.Consumer, n *norm) *finding {
 			continue // However short the time in which they did it, it was little.
 		}
 		s := stint{since: c.From, until: c.To, level: io.rate}
-		if q.ledger.names[c.Name] != nil {
+		if q.ledger.like(c.Name)[c.Name] != nil {
 			s = q.stint(c.Name, io.thing)
 		}
 		long := float64(s.until-s.since) / 1e9
 		weight := q.flow(c.Name, s.level, s.level*long, s.since, s.until) * long / (long + settles) * n.novel(io.thing, s.level)
-		if add(weight, io.kind, "disk", fmt.Sprintf("%s %s together, %s/s", io.verb, human.Bytes(s.level*long), human.Bytes(s.level)), "disk", "load"); f.kind == io.kind {
+		if add(weight, s.level, io.kind, "disk", fmt.Sprintf("%s %s%s, %s/s", io.verb, human.Bytes(s.level*long), g.together, human.Bytes(s.level)), "disk", "load"); f.kind == io.kind {
 			f.since, f.until = s.since, s.until
 		}
 	}
 	if f.text == "" {
 		return nil
 	}
-	f.sources = sourcesOf(c.Name, "", sourcesOfKind[f.kind]...)
+	if g.by == "name" {
+		f.sources = sourcesOf(c.Name, "", sourcesOfKind[f.kind]...)
+	}
 	return f
 }

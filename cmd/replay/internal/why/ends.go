@@ -40,7 +40,7 @@ func (q *question) ends() ([]*finding, error) {
 		f := &finding{kind: "crash loop", who: l.name, topic: "loop", cause: true, since: l.first, until: l.last,
 			weight: grade(0.62, 0.3*min(float64(l.failed)/40, 1)) * novel(usual, float64(l.failed)), explains: []string{"births", "death"}, amount: float64(l.failed) / max(float64(l.last-l.first)/1e9, 1),
 			more: append([]string{"events", "--group"}, span(q.w.From, q.w.To)...)}
-		f.text = fmt.Sprintf("%s failed and was started again, over and over, from %s to %s: %s, every %s, %s", l.name, q.show(l.first), q.show(l.last),
+		f.text = fmt.Sprintf("%s failed and was started again, over and over, from %s to %s: %s, every %s, %s", l.name+query.WhoseWas(q.a, &l.fails).Beside(l.name), q.show(l.first), q.show(l.last),
 			cli.Count(l.failed, "time"), human.Duration(l.every), l.how())
 		if who := q.processOf(l.parent); who != "" {
 			f.text += ", by " + who
@@ -89,6 +89,7 @@ type loop struct {
 	took          []float64 // seconds that each process lived, where that is known
 	hows          map[string]int
 	every         time.Duration
+	fails         store.Event // the first failure
 	// elsewhere is how often it failed in the field, outside the window.
 	elsewhere int
 }
@@ -126,7 +127,7 @@ func (q *question) loopsOf() []*loop {
 			continue
 		}
 		if l.failed++; l.failed == 1 {
-			l.first = e.At.Wall
+			l.first, l.fails = e.At.Wall, *e
 		} else {
 			l.gaps = append(l.gaps, e.At.Wall-l.last)
 		}
@@ -259,8 +260,9 @@ func (q *question) deaths() []*finding {
 		if d == nil {
 			d = &death{name: e.Label("name"), how: how, at: e.At.Wall}
 			pid, _ := strconv.Atoi(e.Label("pid"))
+			who := fmt.Sprintf("%s (pid %d)%s", d.name, pid, query.WhoseWas(q.a, e).Beside(d.name))
 			d.first = &finding{kind: "death", who: d.name, topic: "death", since: e.At.Wall, until: e.At.Wall, weight: 0.3, end: e.Key,
-				text: fmt.Sprintf("%s (pid %d) ended at %s: %s", d.name, pid, q.show(e.At.Wall), how),
+				text: fmt.Sprintf("%s ended at %s: %s", who, q.show(e.At.Wall), how),
 				more: append([]string{"events", "--kind", "process exit"}, span(e.At.Wall-int64(10e9), e.At.Wall+int64(10e9))...)}
 			if cause != "" {
 				d.first.weight, d.first.topic = 0.8, "memory"
@@ -268,7 +270,7 @@ func (q *question) deaths() []*finding {
 			if missed {
 				d.first.weight = 0.42
 				d.first.brief = "and did not come back"
-				d.first.text = fmt.Sprintf("%s (pid %d) was killed at %s (signal 9) %s", d.name, pid, q.show(e.At.Wall), d.first.brief)
+				d.first.text = fmt.Sprintf("%s was killed at %s (signal 9) %s", who, q.show(e.At.Wall), d.first.brief)
 			}
 			by[key] = d
 			order = append(order, d)

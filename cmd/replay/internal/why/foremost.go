@@ -1,12 +1,10 @@
 package why
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"tachograph/cmd/internal/cli"
 	"tachograph/store/query"
 )
 
@@ -40,13 +38,13 @@ func (q *question) ofName(kind, name string, s stint, weight float64, clause str
 func (q *question) title(name string, at int64) (title string, more []string) {
 	list := slices.DeleteFunc(query.Processes(q.a, query.Window{Hosts: q.w.Hosts}, at, nil), func(p *query.Process) bool { return p.Name != name })
 	if len(list) == 1 {
-		s := &suspect{Consumer: &query.Consumer{Name: name, User: list[0].User}, pid: list[0].PID}
+		s := &suspect{Consumer: &query.Consumer{Name: name, User: list[0].User, Instance: list[0].Instance}, pid: list[0].PID}
 		return s.title(), []string{"ps", strconv.Itoa(list[0].PID)}
 	}
 	if len(list) == 0 {
 		return name, []string{"top", "--group", "name"}
 	}
-	return fmt.Sprintf("%s called %s", cli.Count(len(list), "process"), name), []string{"top", "--group", "name"}
+	return q.several(list, name), []string{"top", "--group", "name"}
 }
 
 // joined joins what one program used and what it did besides at the same time into one line.

@@ -101,7 +101,7 @@ func (q *question) growths() ([]*finding, error) {
 				f.weight *= 0.75 // A process that has just begun takes what it needs.
 			}
 			f.sources = sourcesOf(c.in.Name, c.in.Key, h.metric)
-			f.title = fmt.Sprintf("%s (pid %s)", f.who, strconv.Itoa(pid))
+			f.title = fmt.Sprintf("%s (pid %s)%s", f.who, strconv.Itoa(pid), query.WhoseIs(c.in).Beside(f.who))
 			f.brief = fmt.Sprintf("%s %s", human.Count(c.most), h.what)
 			f.text = fmt.Sprintf("%s came to hold %s, %s at %s", f.title, f.brief, human.Count(c.first), q.show(c.firstAt))
 			if limit := q.limit(h.limit, c.in.Key, w, c.most); limit > 0 && c.most >= 0.985*limit {

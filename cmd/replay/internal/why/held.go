@@ -42,7 +42,7 @@ func (q *question) held() ([]*finding, error) {
 				continue
 			}
 			p := list[0]
-			f := &finding{kind: h.kind, who: p.Name, title: fmt.Sprintf("%s (pid %d)", p.Name, p.PID), topic: h.topic, cause: h.cause, explains: h.explains,
+			f := &finding{kind: h.kind, who: p.Name, title: fmt.Sprintf("%s (pid %d)%s", p.Name, p.PID, query.WhoseIs(p.Instance).Beside(p.Name)), topic: h.topic, cause: h.cause, explains: h.explains,
 				since: since, until: until, weight: h.weight * lasted(until-since) * grade(0.4, 0.6*e.rare),
 				more: append([]string{"ps", strconv.Itoa(p.PID)}, span(q.w.From, q.w.To)...)}
 			f.sources = sourcesOf("", "", "proc.runq."+map[string]string{"T": "stopped", "D": "blocked"}[h.state])

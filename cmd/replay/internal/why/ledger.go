@@ -49,8 +49,8 @@ const (
 // most windows need few of them.
 var together = [][]int{{thingUser, thingSystem, thingCPU}, {thingMemory, thingPeak}, {thingRead, thingWritten}, {thingSwitches}, {thingBlocked}, {thingReady}}
 
-// ledger records what the processes of each name used, piece by piece of the field, so that all
-// that is known of a name shows what is usual for it and what is not.
+// ledger records what the processes of each name used, and those of each owner, piece by piece of
+// the field, so that all that is known of a name shows what is usual for it and what is not.
 type ledger struct {
 	a     query.Archive
 	hosts []string
@@ -59,6 +59,8 @@ type ledger struct {
 	known []bool // by piece: processes were read in it
 	read  [allThings]bool
 	names map[string]*account
+	// owners are by their keys, which are no names; what is in them is in names, too.
+	owners map[string]*account
 }
 
 // account is that of one name, by thing and piece: cores, bytes, bytes a second, switches a
@@ -84,7 +86,7 @@ const (
 
 // newLedger returns a ledger of a field in which nothing has been read.
 func (q *question) newLedger(f *field) *ledger {
-	l := &ledger{a: q.a, hosts: []string{q.r.Host}, from: max(f.from, q.w.From-ledgerAside), names: make(map[string]*account)}
+	l := &ledger{a: q.a, hosts: []string{q.r.Host}, from: max(f.from, q.w.From-ledgerAside), names: make(map[string]*account), owners: make(map[string]*account)}
 	end := min(f.begin(f.n), q.w.To+ledgerAside)
 	if q.w.To-q.w.From > ledgerMost {
 		return l
@@ -154,14 +156,22 @@ func (l *ledger) load(thing int) {
 	}
 }
 
-// course returns what the processes of a name used of a thing, by piece; nil if the ledger does
-// not know the name.
+// course returns what the processes of a name, or of an owner with that key, used of a thing, by
+// piece; nil if the ledger does not know them.
 func (l *ledger) course(name string, thing int) []float64 {
 	l.load(thing)
-	if a := l.names[name]; a != nil {
+	if a := l.like(name)[name]; a != nil {
 		return a.of[thing]
 	}
 	return nil
+}
+
+// like returns the accounts of names, or of owners if name is the key of one.
+func (l *ledger) like(name string) map[string]*account {
+	if l.owners[name] != nil {
+		return l.owners
+	}
+	return l.names
 }
 
 // courses returns what the processes of each name used of a thing, by piece.
@@ -184,7 +194,7 @@ type ledgerReader struct {
 	// The current series: most summaries are of the same one as before.
 	metric   *metric.Desc
 	instance *metric.Instance
-	account  *account     // nil where there are too many names
+	accounts []*account   // of its name and of its owner; none where there are too many names
 	before   *store.Point // its last value; nil before the first
 }
 
@@ -192,15 +202,17 @@ type ledgerReader struct {
 func (r *ledgerReader) turn(s *store.Summary) bool {
 	if r.metric != s.Metric || r.instance != s.Instance {
 		r.metric, r.instance = s.Metric, s.Instance
-		r.account = r.l.account(query.ProcessName(s.Instance))
+		r.accounts = r.l.account(r.accounts[:0], r.l.names, query.ProcessName(s.Instance))
+		if whose := query.WhoseIs(s.Instance); whose != (query.Whose{}) {
+			r.accounts = r.l.account(r.accounts, r.l.owners, whose.Key())
+		}
 		r.before = r.last[[2]string{s.Metric.Name, s.Instance.Key}]
 	}
-	return r.account != nil
+	return len(r.accounts) > 0
 }
 
 // enter adds what a process, whose series is the current one, used of a thing in a piece.
 func (r *ledgerReader) enter(i, k int, s *store.Summary) {
-	a := r.account
 	unit, err := s.Metric.Units.Factor(unitsOf(i))
 	if err != nil {
 		unit = 1
@@ -208,11 +220,13 @@ func (r *ledgerReader) enter(i, k int, s *store.Summary) {
 	seconds := r.l.seconds(k)
 	switch t := &things[i]; {
 	case t.most:
-		a.of[i][k] = max(a.of[i][k], float64(metric.Number(s.Metric.Type, s.Max)*unit))
+		for _, a := range r.accounts {
+			a.of[i][k] = max(a.of[i][k], float64(metric.Number(s.Metric.Type, s.Max)*unit))
+		}
 	case t.level:
 		// What it held while it was there, weighted by the part of the time that it was there.
 		held := float64(s.Last.Wall-s.First.Wall)/1e9 + float64(leastStep)/1e9
-		a.add(i, k, s.Sum/float64(s.Count)*min(held/seconds, 1)*unit)
+		r.add(i, k, s.Sum/float64(s.Count)*min(held/seconds, 1)*unit)
 	default:
 		x := s.Increase
 		p := r.before
@@ -227,15 +241,18 @@ func (r *ledgerReader) enter(i, k int, s *store.Summary) {
 			r.before, r.last[[2]string{s.Metric.Name, s.Instance.Key}] = p, p
 		}
 		*p = s.Last
-		a.add(i, k, x/seconds*unit)
+		r.add(i, k, x/seconds*unit)
 		if i == thingUser || i == thingSystem {
-			a.add(thingCPU, k, x/seconds*unit)
+			r.add(thingCPU, k, x/seconds*unit)
 		}
 	}
 }
 
-func (a *account) add(i, k int, x float64) {
-	if x == x {
+func (r *ledgerReader) add(i, k int, x float64) {
+	if x != x {
+		return
+	}
+	for _, a := range r.accounts {
 		a.of[i][k] += float64(x)
 	}
 }
@@ -251,16 +268,20 @@ func unitsOf(thing int) metric.Units {
 	return metric.Bytes
 }
 
-func (l *ledger) account(name string) *account {
-	a := l.names[name]
-	if a == nil && len(l.names) < mostAccounts {
+// account appends the account of a name to a list, unless there are too many names.
+func (l *ledger) account(list []*account, of map[string]*account, name string) []*account {
+	a := of[name]
+	if a == nil {
+		if len(of) >= mostAccounts {
+			return list
+		}
 		a = &account{}
 		for t := range a.of {
 			a.of[t] = make([]float64, len(l.cuts))
 		}
-		l.names[name] = a
+		of[name] = a
 	}
-	return a
+	return append(list, a)
 }
 
 // start returns where a piece begins.
@@ -347,15 +368,30 @@ func (s stint) excess() float64 { return math.Max(s.level-s.usual, 0) }
 func (l *ledger) kept() bool { return l != nil && len(l.names) > 0 }
 
 // share returns what all processes used of a thing from one instant to another, and how much of
-// it the processes of a name did; where no ledger is kept, by reading that time alone.
+// it the processes of a name or an owner did; where no ledger is kept, by reading that time alone.
 func (q *question) share(name string, thing int, from, to int64) (own, all float64) {
 	if q.ledger.kept() {
 		return q.ledger.share(name, thing, from, to)
 	}
-	key := [2]int64{from, to}
+	own, all = q.spentOf(query.TopNames, spentKey{from, to, false}, name, thing)
+	if query.IsOwnerKey(name) {
+		own, _ = q.spentOf(query.TopOwners, spentKey{from, to, true}, name, thing)
+	}
+	return own, all
+}
+
+// spentKey identifies what names, or owners, used in a stretch.
+type spentKey struct {
+	from, to int64
+	owners   bool
+}
+
+// spentOf returns what the groups of a ranking used of a thing in a stretch, and how much of it
+// the one with a name did.
+func (q *question) spentOf(top ranking, key spentKey, name string, thing int) (own, all float64) {
 	lists, read := q.spent[key]
-	if !read && to-from <= longest {
-		lists, _ = query.TopNames(q.a, query.Window{Hosts: q.w.Hosts, From: from, To: max(to, from+leastStep)}, mostAccounts, query.ByCPU)
+	if !read && key.to-key.from <= longest {
+		lists, _ = top(q.a, query.Window{Hosts: q.w.Hosts, From: key.from, To: max(key.to, key.from+leastStep)}, mostAccounts, query.ByCPU)
 		q.spent[key] = lists
 	}
 	for _, r := range lists {
@@ -381,21 +417,23 @@ func (q *question) share(name string, thing int, from, to int64) (own, all float
 }
 
 // share returns what all processes used of a thing from one instant to another, and how much of
-// it the processes of a name did.
+// it the processes of a name or an owner did.
 func (l *ledger) share(name string, thing int, from, to int64) (own, all float64) {
 	lo, hi := l.within(from, to)
 	seconds := 0.0
 	for k := lo; k < hi; k++ {
 		seconds += l.seconds(k)
 	}
-	for n, course := range l.courses(thing) {
+	add := func(to *float64, course []float64) {
 		for k := lo; k < hi; k++ {
-			x := course[k] * l.seconds(k) / max(seconds, 1e-9)
-			all += x
-			if n == name {
-				own += x
-			}
+			*to += course[k] * l.seconds(k) / max(seconds, 1e-9)
 		}
+	}
+	for _, course := range l.courses(thing) {
+		add(&all, course)
+	}
+	if course := l.course(name, thing); course != nil {
+		add(&own, course)
 	}
 	return own, all
 }

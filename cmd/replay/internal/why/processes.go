@@ -52,6 +52,7 @@ type deed struct {
 	explains     []string
 	since, until int64
 	topic        string
+	level        float64
 }
 
 var aspects = []aspect{
@@ -67,9 +68,10 @@ func (q *question) processes() ([]*finding, error) {
 	if err := q.learn(); err != nil {
 		return nil, err
 	}
-	crowds, err := q.crowds()
-	if err != nil {
-		return nil, err
+	crowds := q.crowds(query.TopNames, q.namesake)
+	var owners []*finding
+	if query.OwnersRecorded(q.a) {
+		owners = q.crowds(query.TopOwners, q.owner)
 	}
 	list, err := q.suspects()
 	if err != nil {
@@ -81,7 +83,7 @@ func (q *question) processes() ([]*finding, error) {
 			out = append(out, f)
 		}
 	}
-	return beside(alike(out), crowds), nil
+	return q.owned(beside(alike(out), crowds), owners), nil
 }
 
 // suspects returns the processes that used most of each thing in the window, with their lives in
@@ -154,7 +156,7 @@ func (q *question) accuse(s *suspect, n *norm) *finding {
 	}
 	slices.SortStableFunc(uses, func(x, y *deed) int { return cmp.Compare(y.weight, x.weight) })
 	first := uses[0]
-	f := &finding{kind: first.kind, who: s.Name, title: s.title(), topic: first.topic, cause: true, since: first.since, until: first.until, weight: first.weight,
+	f := &finding{kind: first.kind, who: s.Name, title: s.title(), whose: query.WhoseIs(s.Instance), topic: first.topic, cause: true, since: first.since, until: first.until, weight: first.weight, level: first.level,
 		more: append([]string{"ps", strconv.Itoa(s.pid)}, span(q.w.From, q.w.To)...)}
 	f.text = f.title + " " + first.clause
 	f.sources = sourcesOf(s.Instance.Name, s.Instance.Key, sourcesOfKind[first.kind]...)
@@ -178,16 +180,17 @@ var sourcesOfKind = map[string][]string{
 	"writer": {"proc.io.write_bytes"}, "reader": {"proc.io.read_bytes"},
 }
 
-// title names a process.
+// title names a process, and says whose it is.
 func (s *suspect) title() string {
+	beside := query.WhoseIs(s.Instance).Beside(s.Name)
 	if s.User == "" {
-		return fmt.Sprintf("%s (pid %d)", s.Name, s.pid)
+		return fmt.Sprintf("%s (pid %d)%s", s.Name, s.pid, beside)
 	}
 	user := s.User
 	if _, err := strconv.Atoi(user); err == nil {
 		user = "uid " + user // Its user has no name there.
 	}
-	return fmt.Sprintf("%s (pid %d, %s)", s.Name, s.pid, user)
+	return fmt.Sprintf("%s (pid %d, %s)%s", s.Name, s.pid, user, beside)
 }
 
 // novel returns how new a use is, 0 to 1, given the usual amount.
@@ -220,7 +223,7 @@ func (q *question) judgeCPU(s *suspect, n *norm) *deed {
 	if !usual.known {
 		before = max(before, q.calmShare(s))
 	}
-	u := &deed{kind: "runaway", topic: "cpu", since: since, until: until, explains: []string{"cpu", "thermal", "load"}}
+	u := &deed{kind: "runaway", topic: "cpu", level: share, since: since, until: until, explains: []string{"cpu", "thermal", "load"}}
 	// A whole core may be a loop, however many cores there are. If many processes need a core,
 	// each gets only a part of it.
 	alone := min(share*max(0.7*q.level("load", since, until), 1), 1)
@@ -348,7 +351,7 @@ func (q *question) judgeMemory(s *suspect, n *norm) *deed {
 		return q.judgeHeld(s, n)
 	}
 	peak := max(s.Peak, first+grown)
-	u := &deed{kind: "memory", topic: "memory", since: s.rows[lo].At, until: s.rows[hi].At, explains: []string{"memory", "swap", "disk", "load"}}
+	u := &deed{kind: "memory", topic: "memory", level: peak, since: s.rows[lo].At, until: s.rows[hi].At, explains: []string{"memory", "swap", "disk", "load"}}
 	if first == 0 && s.Start != 0 {
 		u.since = s.Start
 	}
@@ -384,7 +387,7 @@ func (q *question) judgeHeld(s *suspect, n *norm) *deed {
 	if !held.known || held.usual == 0 || share < 0.05 || s.Peak < 0.8*held.level {
 		return nil
 	}
-	u := &deed{kind: "memory", topic: "memory", since: held.since, until: held.until, explains: []string{"memory", "swap", "disk", "load"}}
+	u := &deed{kind: "memory", topic: "memory", level: held.level, since: held.since, until: held.until, explains: []string{"memory", "swap", "disk", "load"}}
 	u.weight = grade(0.22, 0.75*min(1.4*share, 1)) * n.novel(thingPeak, held.level)
 	u.clause = fmt.Sprintf("held %s, %s of all memory%s%s", human.Bytes(held.level), human.Percent(held.level/q.memory), q.when(held.since, held.until), q.against(human.Bytes(held.usual)))
 	return u
@@ -419,7 +422,7 @@ func (q *question) judgeIO(s *suspect, counter query.ProcessCounter, kind, verb 
 	if heavy == 0 || total <= 0 {
 		return nil
 	}
-	u := &deed{kind: kind, topic: "disk", since: since, until: until, explains: []string{"disk", "load"}}
+	u := &deed{kind: kind, topic: "disk", level: rate, since: since, until: until, explains: []string{"disk", "load"}}
 	u.weight = heavy * long / (long + settles) * n.novel(thing, rate)
 	u.clause = fmt.Sprintf("%s %s, %s/s%s", verb, human.Bytes(total), human.Bytes(rate), q.when(since, until))
 	return u
@@ -434,6 +437,9 @@ func alike(list []*finding) []*finding {
 	for _, f := range list {
 		if g := first[f.who]; g != nil {
 			more[g]++
+			if f.whose != g.whose {
+				g.whose = query.Whose{}
+			}
 			if f.until+leastStep >= g.since { // Else it was another time.
 				g.since = min(g.since, f.since)
 			}

@@ -30,14 +30,16 @@ type question struct {
 	memory   float64 // installed, in bytes; 0 where that is not known
 	ledger   *ledger
 	beside   map[string]*norm              // what is usual for names where no ledger is kept
-	spent    map[[2]int64][]*query.Ranking // what names used in stretches of long windows
+	spent    map[spentKey][]*query.Ranking // what names and owners used in stretches of long windows
+	// belongings say whose the processes of each name were in the window; nil until they are needed.
+	belongings query.Belongings
 	// calmCPU is the share of a core that processes used in the calm stretch, by key; nil until
 	// it is needed.
 	calmCPU map[string]float64
 }
 
 func newQuestion(ctx context.Context, a query.Archive, r Request) (*question, error) {
-	q := &question{ctx: ctx, a: a, r: r, ledger: &ledger{}, spent: make(map[[2]int64][]*query.Ranking)}
+	q := &question{ctx: ctx, a: a, r: r, ledger: &ledger{}, spent: make(map[spentKey][]*query.Ranking)}
 	var list []*store.ArchiveInfo
 	q.from, q.to, list = query.Covered(a, query.Window{Hosts: []string{r.Host}})
 	if len(list) == 0 {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"tachograph/store/query"
 )
 
 // finding is what a detector found.
@@ -13,8 +15,10 @@ type finding struct {
 	// who is the process, device or volume that the finding is about: findings with the same who
 	// become one.
 	who string
-	// title is the process with its pid.
+	// title is the process with its pid; whose it is, or whose all the processes are.
 	title string
+	whose query.Whose
+	crowd bool // it is about many processes
 	// topic is the part of the machine that the finding is about, explains the topics that it may
 	// be the cause of.
 	topic    string
@@ -32,6 +36,7 @@ type finding struct {
 	// amount is how much it was, in the unit of the kind, and calm how much in the calm stretch;
 	// about are the processes that an event names.
 	amount, calm float64
+	level        float64 // of what the processes used, for the kinds of processes
 	about        []string
 	// sources are the metrics it was found by, claims the values that these had.
 	sources []source

@@ -118,12 +118,13 @@ func (l *ledger) peers(name string, thing int, of stretch) float64 {
 	if l.course(name, thingMemory) == nil || l.there(name, of) >= seldomThere {
 		return 0
 	}
+	l.load(thing)
 	first, second := 0.0, 0.0
-	for other, course := range l.courses(thing) {
+	for other, a := range l.like(name) {
 		if other == name || l.there(other, of) >= seldomThere {
 			continue
 		}
-		list, _ := l.spans(course, of)
+		list, _ := l.spans(a.of[thing], of)
 		for _, x := range list[:min(len(list), 2)] {
 			switch {
 			case x > first:
@@ -181,7 +182,7 @@ func (n *norm) usual(thing int) usually {
 
 // normal returns what is usual for a name.
 func (q *question) normal(name string) *norm {
-	if q.ledger.names[name] == nil {
+	if q.ledger.like(name)[name] == nil {
 		if n := q.beside[name]; n != nil {
 			return n
 		}

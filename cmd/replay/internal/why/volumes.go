@@ -205,7 +205,7 @@ func (q *question) fillers(since, until int64) string {
 	var words []string
 	for _, c := range lists[0].Consumers {
 		if x := c.Gains[query.WrittenBytes]; x > 0.2*lists[0].Total && x > 1<<20 {
-			words = append(words, fmt.Sprintf("%s (%s)", c.Name, human.Bytes(x)))
+			words = append(words, fmt.Sprintf("%s%s (%s)", c.Name, q.whose(c.Name).Beside(c.Name), human.Bytes(x)))
 		}
 	}
 	if len(words) == 0 {
