@@ -171,8 +171,9 @@ func (q *question) crowd(c *query.Consumer, n *norm, g *group) *finding {
 	}
 	if share > leastTogether {
 		clause, most := fmt.Sprintf("held %s%s", human.Bytes(u.memory), g.together), u.memory
-		if first, last, grew := q.grew(c.Name, held); g.by != "name" && grew {
+		if first, last, since := q.grew(g.whose, held); g.by != "name" && since > 0 {
 			clause, most = fmt.Sprintf("grew from %s to %s", human.Bytes(first), human.Bytes(last)), last
+			held.since = since
 		}
 		add(grade(0.2, 0.75*min(1.4*share, 1))*n.novel(thingMemory, u.memory), most, "memory", "memory",
 			clause+fmt.Sprintf(", %s of all memory", human.Percent(most/q.memory)), "memory", "swap", "disk")

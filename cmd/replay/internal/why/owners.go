@@ -40,14 +40,48 @@ func (q *question) owner(c *query.Consumer) *group {
 // grown is how many times what it was before something must be to have grown.
 const grown = 1.25
 
-// grew returns from what to what a group's memory grew, and whether it did.
-func (q *question) grew(name string, held stint) (first, last float64, grew bool) {
-	course := q.ledger.course(name, thingMemory)
-	if course == nil || held.from == 0 || held.to > len(course) {
-		return 0, 0, false
+// grew returns from what to what an owner's memory grew until it held most, and since when; since
+// is 0 if it did not grow.
+func (q *question) grew(whose query.Whose, held stint) (first, last float64, since int64) {
+	l := q.ledger
+	course := l.course(whose.Key(), thingMemory)
+	if course == nil || held.from == 0 || held.to > len(course) || !l.known[held.from-1] {
+		return 0, 0, 0
 	}
-	first, last = course[held.from-1], slices.Max(course[held.from:held.to])
-	return first, last, q.ledger.known[held.from-1] && last >= grown*first
+	lowest, highest, top := course[held.from-1], 0.0, held.from
+	for k := held.from; k < held.to; k++ {
+		if course[k] > highest {
+			highest, top = course[k], k
+		}
+	}
+	for k := held.from - 1; k >= 0 && l.known[k]; k-- {
+		lowest = min(lowest, course[k])
+	}
+	begin := held.from - 1 // It begins where they last held hardly more than at first.
+	for begin > 0 && course[begin] > lowest+(highest-lowest)/20 {
+		begin--
+	}
+	first, last = q.holds(whose, l.start(begin)), q.holds(whose, l.cuts[top])
+	if !(last >= grown*first) {
+		return 0, 0, 0
+	}
+	return first, last, l.cuts[begin]
+}
+
+// holds returns how much memory the processes of an owner held at an instant.
+func (q *question) holds(whose query.Whose, at int64) (sum float64) {
+	name := things[thingMemory].metric
+	if q.a.Lookup(name) == nil {
+		name = things[thingMemory].instead
+	}
+	sel := query.Window{Hosts: q.w.Hosts, From: at, To: at}.Selection(name)
+	sel.Prior, sel.Instance = true, func(_ string, in *metric.Instance) bool { return query.WhoseIs(in) == whose }
+	for s := range q.a.Summarize(sel) {
+		if unit, err := s.Metric.Units.Factor(metric.Bytes); err == nil && s.Count > 0 {
+			sum += float64(metric.Number(s.Metric.Type, s.Last.Bits) * unit)
+		}
+	}
+	return sum
 }
 
 const (
