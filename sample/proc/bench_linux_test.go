@@ -78,14 +78,15 @@ func BenchmarkLiveCostly(b *testing.B) {
 	benchmarkRead(b, openReader(b, Options{}, func(d *metric.Desc) bool { return d.Class == metric.Costly }))
 }
 
-// sleepers starts n processes that do nothing until the test ends.
-func sleepers(tb testing.TB, n int) {
+// sleepers starts n processes that do nothing until the test ends, and returns their pids.
+func sleepers(tb testing.TB, n int) []int32 {
 	tb.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	cmds := make([]*exec.Cmd, 0, n)
+	pids := make([]int32, 0, n)
 	for range n {
 		cmd := exec.Command("cat")
 		cmd.Stdin = r
@@ -93,6 +94,7 @@ func sleepers(tb testing.TB, n int) {
 			tb.Fatal(err)
 		}
 		cmds = append(cmds, cmd)
+		pids = append(pids, int32(cmd.Process.Pid))
 	}
 	r.Close()
 	tb.Cleanup(func() {
@@ -103,6 +105,7 @@ func sleepers(tb testing.TB, n int) {
 			}
 		}
 	})
+	return pids
 }
 
 // BenchmarkLiveAwake is the worst case: every process has run since the last sweep, so that

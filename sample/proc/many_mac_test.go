@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"maps"
 	"testing"
 
 	"tachograph/sample"
@@ -41,6 +42,44 @@ func TestMacSweepThatIsNotDoneGoesOnWhereItStopped(t *testing.T) {
 	}
 	if len(met) != n {
 		t.Errorf("%d of %d processes were read in four sweeps", len(met), n)
+	}
+}
+
+// Two thousand processes take five times the calls of four hundred, in the first sweep and later,
+// and the list of processes is fetched once. TestMacCrowd also counts the calls that this fake does not.
+func TestMacCallsGrowWithTheProcesses(t *testing.T) {
+	const sweeps = 4
+	count := func(n int) (calls [sweeps]map[string]int) {
+		var people []*macPerson
+		for i := range n {
+			people = append(people, &macPerson{pid: int32(i + 1), unique: uint64(i + 1), micros: someMicros, comm: "p", user: 5})
+		}
+		m, r := newFakeMac(t, people...)
+		for i := range calls {
+			clear(m.calls)
+			r.read()
+			calls[i] = maps.Clone(m.calls)
+			for _, p := range people {
+				p.user += 1_000_000 // all of them run
+			}
+		}
+		return calls
+	}
+	few, many := count(400), count(2000)
+	for i := range few {
+		if few[i]["list"] != 1 || many[i]["list"] != 1 {
+			t.Errorf("sweep %d: the list was fetched %d and %d times", i, few[i]["list"], many[i]["list"])
+		}
+		delete(few[i], "list")
+		delete(many[i], "list")
+		for name := range many[i] {
+			if many[i][name] != 5*few[i][name] {
+				t.Errorf("sweep %d: %d %s calls for 2,000 processes, %d for 400", i, many[i][name], name, few[i][name])
+			}
+		}
+		if many[i]["task"] != 2000 {
+			t.Errorf("sweep %d: %d of 2,000 processes were read", i, many[i]["task"])
+		}
 	}
 }
 
