@@ -24,58 +24,6 @@ const (
 	mostProcesses = 200_000
 )
 
-// A stack adds up, column by column, what the processes of certain names used.
-type stack struct {
-	names []string
-	place map[string]int
-	sums  [][]float64 // by name; the last is for all others
-	// begun is the use of processes that began in the interval before a reading, by the
-	// reading's time: processes that ended since are not known to have used it at the end of the
-	// interval.
-	begun map[int64][]float64
-}
-
-func newStack(names []string, n int) *stack {
-	s := &stack{names: append(names, "others"), place: make(map[string]int), begun: make(map[int64][]float64)}
-	for i := range s.names {
-		s.sums = append(s.sums, make([]float64, n))
-		s.place[s.names[i]] = i
-	}
-	return s
-}
-
-// index returns the place of a name.
-func (s *stack) index(name string) int {
-	if i, ok := s.place[name]; ok {
-		return i
-	}
-	return len(s.sums) - 1
-}
-
-// add adds what processes of a name used in the time from one reading to another.
-func (s *stack) add(g grid, name int, from, to int64, x float64, began bool) {
-	if !began {
-		g.spread(from, to, x, s.sums[name])
-		return
-	}
-	if s.begun[to] == nil {
-		s.begun[to] = make([]float64, len(s.sums))
-	}
-	s.begun[to][name] += x
-}
-
-// settle spreads the use of new processes over the intervals that they began in.
-func (s *stack) settle(g grid, lengths *sweepTimes) {
-	for _, wall := range slices.Sorted(maps.Keys(s.begun)) {
-		for i, x := range s.begun[wall] {
-			if x != 0 {
-				g.spread(wall-lengths.of(wall), wall, x, s.sums[i])
-			}
-		}
-	}
-	clear(s.begun)
-}
-
 // spread distributes what was used between two instants over columns.
 func (g grid) spread(from, to int64, x float64, out []float64) {
 	k := g.column(to)
@@ -119,7 +67,7 @@ func (r *sweepTimes) of(wall int64) int64 {
 // sweeper reads all processes once, for the stacks and for the tables.
 type sweeper struct {
 	c                *collector
-	cpu, memory, io  *stack
+	piles            []*pile // by name, and by owner if that was recorded
 	footprints       bool
 	used, held       sweepTimes // of counters and of levels
 	cells            grid
@@ -184,7 +132,13 @@ func (c *collector) processes() error {
 	counters := []query.ProcessCounter{query.UserTime, query.SystemTime, query.ReadBytes, query.WrittenBytes}
 	levels := []query.ProcessLevel{query.Footprint, query.Resident}
 	about := lastName
-	s, spans := c.newSweeper(most), false
+	var owners []*query.Ranking
+	if query.OwnersRecorded(c.a) {
+		if owners, err = query.TopOwners(c.a, c.w, 4*most, query.ByCPU, query.ByMemory, query.ByRead, query.ByWrite); err != nil {
+			return err
+		}
+	}
+	s, spans := c.newSweeper(most, owners), false
 	if c.w.To-c.w.From >= longWindow && !c.r.Brief {
 		if spans, err = s.readSpans(counters, levels); err != nil {
 			return err
@@ -193,7 +147,7 @@ func (c *collector) processes() error {
 	if spans {
 		about += s.spansText()
 	} else {
-		s = c.newSweeper(most)
+		s = c.newSweeper(most, owners)
 		err = query.ProcessRuns(c.a, c.w, counters, append(levels, query.Threads), s.take, func(end int64) error {
 			s.settle()
 			return s.progress(end)
@@ -202,20 +156,33 @@ func (c *collector) processes() error {
 			return err
 		}
 	}
-	c.stackPlot("processes-cpu", "CPU by process", "Of processes of the same name, as a share of one core. All together are at no time more than the machine has: what was read of them late is drawn before."+about, s.cpu, &s.used, shares, c.cores)
-	c.stackPlot("processes-memory", "Memory by process", "What processes of the same name held."+about, s.memory, &s.held, sizes, 0)
-	c.stackPlot("processes-io", "Disk traffic by process", "Read and written by processes of the same name."+about, s.io, &s.used, sizesASecond, 0)
+	for i, by := range s.piles {
+		id, whose, of := "processes", "process", "processes of the same name"
+		if i > 0 {
+			id, whose, of = "owners", "owner", "the processes of an app, a service, a container or a session together"
+		}
+		c.stackPlot(id+"-cpu", "CPU by "+whose, "Of "+of+", as a share of one core. All together are at no time more than the machine has: what was read of them late is drawn before."+about, by.cpu, &s.used, shares, c.cores)
+		c.stackPlot(id+"-memory", "Memory by "+whose, "What "+of+" held."+about, by.memory, &s.held, sizes, 0)
+		c.stackPlot(id+"-io", "Disk traffic by "+whose, "Read and written by "+of+"."+about, by.io, &s.used, sizesASecond, 0)
+	}
 	s.users()
 	s.finish()
 	return nil
 }
 
 // newSweeper returns a sweeper with nothing in it, whose stacks show the most names of the rankings.
-func (c *collector) newSweeper(most int) *sweeper {
+func (c *collector) newSweeper(most int, owners []*query.Ranking) *sweeper {
 	s := &sweeper{c: c, entries: make(map[*instance]*life),
 		sweeps: make(map[int]*sweep), ids: make(map[lifeID]int), table: &Processes{}, nameIDs: make(map[string]int), userIDs: make(map[string]int)}
-	n, top := c.grid.n, c.rankings
-	s.cpu, s.memory, s.io = newStack(namesOf(top[0].Consumers, most), n), newStack(namesOf(top[1].Consumers, most), n), newStack(namesOf(byTraffic(top[2], top[3]), most), n)
+	add := func(top []*query.Ranking, of func(*instance) string, title func(*query.Consumer) string) {
+		names := func(list []*query.Consumer) *stack { return newStack(namesOf(list, most, title), c.grid.n) }
+		s.piles = append(s.piles, &pile{of, names(top[0].Consumers), names(top[1].Consumers), names(byTraffic(top[2], top[3]))})
+	}
+	add(c.rankings, query.ProcessName, func(c *query.Consumer) string { return c.Name })
+	if owners != nil && len(owners[0].Consumers)+len(owners[1].Consumers) > 0 {
+		whose := func(in *instance) string { return query.WhoseIs(in).Words(0) }
+		add(owners, whose, func(c *query.Consumer) string { return whose(c.Instance) })
+	}
 	s.cells = newGrid(c.w.From, c.w.To, max(stepOf(c.w.To-c.w.From, mostSweeps), c.sweepInterval()), mostSweeps)
 	s.step = s.cells.step
 	return s
@@ -269,34 +236,6 @@ func (c *collector) sweepInterval() int64 {
 	return 0
 }
 
-// namesOf returns the names that a stack shows.
-func namesOf(list []*query.Consumer, most int) []string {
-	var out []string
-	for _, c := range list[:min(len(list), most)] {
-		out = append(out, c.Name)
-	}
-	return out
-}
-
-// byTraffic ranks by the sum of reads and writes.
-func byTraffic(read, written *query.Ranking) []*query.Consumer {
-	byName := make(map[string]*query.Consumer)
-	for _, r := range []*query.Ranking{read, written} {
-		for _, c := range r.Consumers {
-			byName[c.Name] = c
-		}
-	}
-	list := slices.Collect(maps.Values(byName))
-	slices.SortFunc(list, func(x, y *query.Consumer) int {
-		return cmp.Or(cmp.Compare(traffic(y), traffic(x)), cmp.Compare(x.Name, y.Name))
-	})
-	return list
-}
-
-func traffic(c *query.Consumer) float64 {
-	return known(c.Gains[query.ReadBytes]) + known(c.Gains[query.WrittenBytes])
-}
-
 func known(x float64) float64 {
 	if x != x {
 		return 0
@@ -304,29 +243,33 @@ func known(x float64) float64 {
 	return x
 }
 
-// stackOf returns the stack that a field belongs to, nil if it has none.
-func (s *sweeper) stackOf(counter query.ProcessCounter, level query.ProcessLevel) *stack {
+// stackOf returns which stack of a pile a field belongs to, nil if it has none.
+func (s *sweeper) stackOf(counter query.ProcessCounter, level query.ProcessLevel) func(*pile) *stack {
 	switch {
 	case counter == query.UserTime || counter == query.SystemTime:
-		return s.cpu
+		return func(p *pile) *stack { return p.cpu }
 	case counter == query.ReadBytes || counter == query.WrittenBytes:
-		return s.io
+		return func(p *pile) *stack { return p.io }
 	case level == query.Footprint:
 		s.footprints = true
-		return s.memory
-	case level == query.Resident && !s.footprints:
-		return s.memory
+	case level != query.Resident || s.footprints:
+		return nil
 	}
-	return nil
+	return func(p *pile) *stack { return p.memory }
 }
 
 // take adds one field of one process.
 func (s *sweeper) take(r *query.ProcessRun) {
-	to := s.stackOf(r.Counter, r.Level)
-	name := 0
-	if to != nil {
-		name = to.index(query.ProcessName(r.Instance))
+	of := s.stackOf(r.Counter, r.Level)
+	var stacks []*stack
+	var names []int
+	for _, p := range s.piles {
+		if of != nil {
+			to := of(p)
+			stacks, names = append(stacks, to), append(names, to.index(p.of(r.Instance)))
+		}
 	}
+	held := of != nil && r.Counter == query.NumProcessCounters
 	l := s.entries[r.Instance]
 	if l == nil {
 		l = &life{boot: r.Archive.BootID}
@@ -338,13 +281,17 @@ func (s *sweeper) take(r *query.ProcessRun) {
 		x, length := r.Values[i], int64(r.Seconds[i]*1e9)
 		if x == x && length > 0 {
 			switch {
-			case to == nil:
-			case to == s.memory:
+			case of == nil:
+			case held:
 				at = s.held.note(at, wall, length)
-				to.add(g, name, wall-length, wall, float64(x*r.Seconds[i]), false)
+				for k, to := range stacks {
+					to.add(g, names[k], wall-length, wall, float64(x*r.Seconds[i]), false)
+				}
 			default:
 				at = s.used.note(at, wall, length)
-				to.add(g, name, wall-length, wall, x, r.Instance.Began() >= wall-length)
+				for k, to := range stacks {
+					to.add(g, names[k], wall-length, wall, x, r.Instance.Began() >= wall-length)
+				}
 			}
 		}
 		cell := s.cells.column(wall)
@@ -407,8 +354,10 @@ func (e *entry) put(counter query.ProcessCounter, level query.ProcessLevel, x, r
 
 // settle makes tables from what was read in a stretch of time.
 func (s *sweeper) settle() {
-	s.cpu.settle(s.c.grid, &s.used)
-	s.io.settle(s.c.grid, &s.used)
+	for _, p := range s.piles {
+		p.cpu.settle(s.c.grid, &s.used)
+		p.io.settle(s.c.grid, &s.used)
+	}
 	last := make(map[int]int64)
 	for _, l := range s.entries {
 		for i := range l.rows {

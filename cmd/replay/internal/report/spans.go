@@ -39,8 +39,11 @@ func (s *sweeper) readSpans(counters []query.ProcessCounter, levels []query.Proc
 // takeSpan adds one field of one process, or of several.
 func (s *sweeper) takeSpan(p *query.ProcessSpan) {
 	used := max(0, p.Amount)
-	if to := s.stackOf(p.Counter, p.Level); to != nil && used == used {
-		s.c.grid.spread(p.From, p.To, used, to.sums[to.index(query.ProcessName(p.Instance))])
+	if of := s.stackOf(p.Counter, p.Level); of != nil && used == used {
+		for _, by := range s.piles {
+			to := of(by)
+			s.c.grid.spread(p.From, p.To, used, to.sums[to.index(by.of(p.Instance))])
+		}
 	}
 	if p.Several {
 		return // They had ended before the last reading.
