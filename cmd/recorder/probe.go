@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -21,7 +22,7 @@ import (
 )
 
 func (a *app) probeCommand() *cobra.Command {
-	var asJSON, cost, processes bool
+	var asJSON, cost, processes, owners bool
 	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "probe [PATTERN...]",
@@ -30,9 +31,11 @@ func (a *app) probeCommand() *cobra.Command {
 			"value, and for counters what they gained per second. Nothing is recorded.\n" +
 			"Without a PATTERN it prints the metrics of the machine; with --processes also\n" +
 			"those that each process and thread has, which are tens of thousands of lines.\n\n" +
+			"With --owners it prints instead whose the processes are: each pod, container,\n" +
+			"app, service and session, its number of processes, and how it was found.\n\n" +
 			"A PATTERN is a name, which stands for everything below it as well, or a glob\n" +
 			"in which * also matches dots: kernel.all, 'disk.*', '*.read_bytes'.",
-		Example: "  recorder probe\n  recorder probe kernel.all mem.util\n  recorder probe --json 'disk.dev.*'\n  recorder probe --processes\n  recorder probe --cost",
+		Example: "  recorder probe\n  recorder probe kernel.all mem.util\n  recorder probe --json 'disk.dev.*'\n  recorder probe --processes\n  recorder probe --cost\n  recorder probe --owners",
 		RunE: func(c *cobra.Command, args []string) error {
 			if wait < 0 {
 				return fmt.Errorf("--wait %s: the second reading cannot come before the first", wait)
@@ -41,7 +44,12 @@ func (a *app) probeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if len(args) == 0 && !processes && !cost {
+			switch {
+			case owners && len(args) > 0:
+				return errors.New("--owners prints all owners, and takes no PATTERN")
+			case owners:
+				want = ofOwners
+			case len(args) == 0 && !processes && !cost:
 				want = ofMachine
 			}
 			sources, done, err := a.open(config.Default())
@@ -58,6 +66,17 @@ func (a *app) probeCommand() *cobra.Command {
 			timer := time.NewTimer(wait)
 			<-timer.C
 			second := p.Take()
+			if owners {
+				found, err := ownersOf(sources)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printOwnersJSON(a.out, found)
+				}
+				a.toRead()
+				return printOwners(a.out, found, a.width)
+			}
 			extra, err := formulas.Lines(first, second)
 			if err != nil {
 				return err
@@ -78,6 +97,7 @@ func (a *app) probeCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	c.Flags().BoolVar(&cost, "cost", false, "print what reading each source took instead")
+	c.Flags().BoolVar(&owners, "owners", false, "print whose the processes are instead")
 	c.Flags().BoolVar(&processes, "processes", false, "print the metrics of processes and threads as well")
 	c.Flags().DurationVar(&wait, "wait", time.Second, "time between the two readings")
 	return c

@@ -1,9 +1,14 @@
 package owner
 
-import "tachograph/sample/metric"
+import (
+	"tachograph/sample/metric"
+)
 
 // Named are names that the path of a control group does not have.
-type Named struct{ Container, Pod string }
+type Named struct {
+	Container, Pod string
+	From           string // the file that they were found in
+}
 
 // Owner returns the owners of the processes in a group. user names the user with an id.
 func (f *Found) Owner(names Named, user func(uid string) string) (o Owner) {

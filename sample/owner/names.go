@@ -48,14 +48,13 @@ func (n *Names) Of(c InContainer) (found Named) {
 		return found
 	}
 	for _, look := range n.places(c.Runtime) {
-		names := look(c)
-		if found.Container == "" {
-			found.Container = names.Container
+		names, from := look(c)
+		if names.Pod == "" {
+			names.Pod = found.Pod
 		}
-		if found.Pod == "" {
-			found.Pod = names.Pod
-		}
+		found = names
 		if found.Container != "" {
+			found.From = from
 			return found
 		}
 	}
@@ -63,18 +62,18 @@ func (n *Names) Of(c InContainer) (found Named) {
 }
 
 // places returns where to look for the names of a runtime's containers, the most likely first.
-func (n *Names) places(runtime string) []func(InContainer) Named {
+func (n *Names) places(runtime string) []func(InContainer) (Named, string) {
 	switch runtime {
 	case "libpod":
-		return []func(InContainer) Named{n.ofPodman}
+		return []func(InContainer) (Named, string){n.ofPodman}
 	case "crio":
-		return []func(InContainer) Named{n.ofLogs, n.ofCRIO}
+		return []func(InContainer) (Named, string){n.ofLogs, n.ofCRIO}
 	case "docker":
-		return []func(InContainer) Named{n.ofLogs, n.ofDocker}
+		return []func(InContainer) (Named, string){n.ofLogs, n.ofDocker}
 	case "cri-containerd", "containerd", "nerdctl":
-		return []func(InContainer) Named{n.ofLogs, n.ofContainerd}
+		return []func(InContainer) (Named, string){n.ofLogs, n.ofContainerd}
 	}
-	return []func(InContainer) Named{n.ofLogs, n.ofDocker, n.ofContainerd, n.ofCRIO, n.ofPodman}
+	return []func(InContainer) (Named, string){n.ofLogs, n.ofDocker, n.ofContainerd, n.ofCRIO, n.ofPodman}
 }
 
 // largest is the size of the largest file that is read.
@@ -103,12 +102,12 @@ func (n *Names) read(path string) ([]byte, error) {
 	return text, err
 }
 
-func (n *Names) ofDocker(c InContainer) Named {
-	text, err := n.read(filepath.Join(n.data, "containers", c.ID, "config.v2.json"))
-	if err != nil {
-		return Named{}
+func (n *Names) ofDocker(c InContainer) (names Named, from string) {
+	from = filepath.Join("/", n.data, "containers", c.ID, "config.v2.json")
+	if text, err := n.read(from); err == nil {
+		names = dockerNames(text)
 	}
-	return dockerNames(text)
+	return names, from
 }
 
 // dockerNames reads Docker's config.v2.json.
@@ -128,8 +127,8 @@ func dockerNames(text []byte) (names Named) {
 }
 
 // ofContainerd looks in the namespace of the container, or else in all.
-func (n *Names) ofContainerd(c InContainer) Named {
-	const tasks = "run/containerd/io.containerd.runtime.v2.task"
+func (n *Names) ofContainerd(c InContainer) (names Named, from string) {
+	const tasks = "/run/containerd/io.containerd.runtime.v2.task"
 	spaces := []string{c.Namespace}
 	if c.Namespace == "" {
 		spaces = nil
@@ -139,22 +138,23 @@ func (n *Names) ofContainerd(c InContainer) Named {
 		}
 	}
 	for _, space := range spaces {
-		if text, err := n.read(filepath.Join(tasks, space, c.ID, "config.json")); err == nil {
-			return specNames(text)
+		from = filepath.Join(tasks, space, c.ID, "config.json")
+		if text, err := n.read(from); err == nil {
+			return specNames(text), from
 		}
 	}
-	return Named{}
+	return names, ""
 }
 
 // mostSpaces limits the namespaces of containerd that are searched; there are three or four.
 const mostSpaces = 32
 
-func (n *Names) ofCRIO(c InContainer) Named {
-	text, err := n.read(filepath.Join("var/lib/containers/storage/overlay-containers", c.ID, "userdata/config.json"))
-	if err != nil {
-		return Named{}
+func (n *Names) ofCRIO(c InContainer) (names Named, from string) {
+	from = filepath.Join("/var/lib/containers/storage/overlay-containers", c.ID, "userdata/config.json")
+	if text, err := n.read(from); err == nil {
+		names = specNames(text)
 	}
-	return specNames(text)
+	return names, from
 }
 
 // specNames reads the names out of the specification by which a container was made.
@@ -197,8 +197,8 @@ func podName(namespace, name string) string {
 }
 
 // ofPodman reads the list of all containers again if it has changed.
-func (n *Names) ofPodman(c InContainer) Named {
-	const path = "var/lib/containers/storage/overlay-containers/containers.json"
+func (n *Names) ofPodman(c InContainer) (names Named, from string) {
+	const path = "/var/lib/containers/storage/overlay-containers/containers.json"
 	if n.podman.stale(filepath.Join(n.root, path)) {
 		text, err := n.read(path)
 		if err != nil {
@@ -206,7 +206,7 @@ func (n *Names) ofPodman(c InContainer) Named {
 		}
 		n.podman.names = podmanNames(text)
 	}
-	return n.podman.names[c.ID]
+	return n.podman.names[c.ID], path
 }
 
 func podmanNames(text []byte) map[string]Named {
@@ -234,22 +234,23 @@ func podmanNames(text []byte) map[string]Named {
 }
 
 // ofLogs takes the names of a container of Kubernetes from the name of its log.
-func (n *Names) ofLogs(c InContainer) Named {
-	path := filepath.Join(n.root, "var/log/containers")
+func (n *Names) ofLogs(c InContainer) (names Named, from string) {
+	const logs = "/var/log/containers"
+	path := filepath.Join(n.root, logs)
 	if n.logs.stale(path) {
 		n.logs.names = make(map[string]Named)
 		d, err := os.Open(path)
 		if err == nil {
-			names, _ := d.Readdirnames(mostLogs)
+			files, _ := d.Readdirnames(mostLogs)
 			d.Close()
-			for _, name := range names {
+			for _, name := range files {
 				if id, found, ok := logNames(name); ok {
 					n.logs.names[id] = found
 				}
 			}
 		}
 	}
-	return n.logs.names[c.ID]
+	return n.logs.names[c.ID], logs
 }
 
 // mostLogs limits the logs that are looked at. Kubernetes runs some hundred containers on a node.

@@ -41,24 +41,28 @@ func TestNames(t *testing.T) {
 		"Docker elsewhere": {map[string]string{"etc/docker/daemon.json": `{"data-root":"/data/docker"}`,
 			"data/docker/containers/" + number + "/config.v2.json": `{"Name":"/web"}`}, "", Named{Container: "web"}},
 		"Docker of Kubernetes": {map[string]string{docker: `{"Name":"/k8s_cart_cart-7d9f_shop_x_0","Config":{"Labels":{"io.kubernetes.container.name":"cart","io.kubernetes.pod.name":"cart-7d9f","io.kubernetes.pod.namespace":"shop"}}}`},
-			"docker", Named{"cart", "shop/cart-7d9f"}},
+			"docker", Named{Container: "cart", Pod: "shop/cart-7d9f"}},
 		"containerd": {map[string]string{tasks + "k8s.io/" + number + "/config.json": `{"process":{"env":["SECRET=1"]},"annotations":{"io.kubernetes.cri.container-name":"cart","io.kubernetes.cri.sandbox-name":"cart-7d9f","io.kubernetes.cri.sandbox-namespace":"shop"}}`},
-			"cri-containerd", Named{"cart", "shop/cart-7d9f"}},
+			"cri-containerd", Named{Container: "cart", Pod: "shop/cart-7d9f"}},
 		"its sandbox": {map[string]string{tasks + "k8s.io/" + number + "/config.json": `{"annotations":{"io.kubernetes.cri.container-type":"sandbox","io.kubernetes.cri.sandbox-name":"cart-7d9f","io.kubernetes.cri.sandbox-namespace":"shop"}}`},
-			"cri-containerd", Named{"pause", "shop/cart-7d9f"}},
+			"cri-containerd", Named{Container: "pause", Pod: "shop/cart-7d9f"}},
 		"nerdctl": {map[string]string{tasks + "default/" + number + "/config.json": `{"annotations":{"nerdctl/name":"web"}}`}, "", Named{Container: "web"}},
 		"CRI-O": {map[string]string{crio + number + "/userdata/config.json": `{"annotations":{"io.kubernetes.container.name":"cart","io.kubernetes.pod.name":"cart-7d9f","io.kubernetes.pod.namespace":"shop"}}`},
-			"crio", Named{"cart", "shop/cart-7d9f"}},
+			"crio", Named{Container: "cart", Pod: "shop/cart-7d9f"}},
 		"Podman":             {map[string]string{crio + "containers.json": `[{"id":"` + other + `","names":["db"]},{"id":"` + number + `","names":["web"]}]`}, "libpod", Named{Container: "web"}},
 		"Podman's metadata":  {map[string]string{crio + "containers.json": `[{"id":"` + number + `","metadata":"{\"name\":\"web\"}"}]`}, "libpod", Named{Container: "web"}},
-		"logs of Kubernetes": {map[string]string{logs + "cart-7d9f_shop_cart-" + number + ".log": "", logs + "nonsense.log": "", logs + "a_b-" + other + ".log": ""}, "crio", Named{"cart", "shop/cart-7d9f"}},
+		"logs of Kubernetes": {map[string]string{logs + "cart-7d9f_shop_cart-" + number + ".log": "", logs + "nonsense.log": "", logs + "a_b-" + other + ".log": ""}, "crio", Named{Container: "cart", Pod: "shop/cart-7d9f"}},
 		"too large":          {map[string]string{docker: `{"Name":"/web"}` + strings.Repeat(" ", largest)}, "docker", Named{}},
 		"nonsense":           {map[string]string{docker: `{"Name":`, crio + "containers.json": `{}`, tasks + "x/" + number + "/config.json": "[]"}, "", Named{}},
 		"other types":        {map[string]string{docker: `{"Name":["/web"]}`}, "docker", Named{}},
 	} {
 		n := NewNames(machine(t, c.files))
 		for range 2 {
-			if got := n.Of(InContainer{ID: number, Runtime: c.runtime}); got != c.want {
+			got := n.Of(InContainer{ID: number, Runtime: c.runtime})
+			if (got.From == "") != (got.Container == "") {
+				t.Errorf("%s: from %q", what, got.From)
+			}
+			if got.From = ""; got != c.want {
 				t.Errorf("%s: %+v, want %+v", what, got, c.want)
 			}
 		}
@@ -109,7 +113,7 @@ func TestNamesOfNewContainers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "var/log/containers/cart-7d9f_shop_cart-"+number+".log"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := n.Of(InContainer{ID: number, Runtime: "crio"}); got != (Named{"cart", "shop/cart-7d9f"}) {
+	if got := n.Of(InContainer{ID: number, Runtime: "crio"}); got != (Named{Container: "cart", Pod: "shop/cart-7d9f", From: "/var/log/containers"}) {
 		t.Errorf("afterwards: %+v", got)
 	}
 }
@@ -138,7 +142,7 @@ func TestOwner(t *testing.T) {
 		}
 	}
 	f := OfPath("/kubepods/pod" + uuid + "/" + number)
-	o := f.Owner(Named{"cart", "shop/cart-7d9f"}, user)
+	o := f.Owner(Named{Container: "cart", Pod: "shop/cart-7d9f"}, user)
 	if got := o.Labels(); len(got) != 2 || got[0].Value != "shop/cart-7d9f" || got[1].Value != "cart" {
 		t.Errorf("labels %v", got)
 	}

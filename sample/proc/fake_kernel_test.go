@@ -9,6 +9,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 )
 
 // person is a process of a fakeKernel.
@@ -41,6 +42,7 @@ type fakeKernel struct {
 func (k *fakeKernel) parts() []supply[process[*person]] { return k.columns }
 
 func (k *fakeKernel) reading(p *process[*person]) *process[*person] { return p }
+func (k *fakeKernel) foundBy(*process[*person], owner.Field) string { return "the list" }
 func (k *fakeKernel) prepare(f purpose)                             { k.purpose = f }
 
 func (k *fakeKernel) list(c *sample.Context, now metric.Stamp) error {

@@ -8,6 +8,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 	"tachograph/sample/proc/libproc"
 )
 
@@ -207,6 +208,9 @@ func (m *macKernel) zombie(p *process[macProcess]) bool          { return p.plat
 func (m *macKernel) refuses(p *process[macProcess]) bool {
 	return p.platform.refusedAs != 0
 }
+
+// foundBy implements kernel.
+func (m *macKernel) foundBy(*process[macProcess], owner.Field) string { return "" }
 
 // release copies the record of p, which the next list would overwrite.
 func (m *macKernel) release(p *process[macProcess]) {

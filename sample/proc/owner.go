@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"tachograph/sample/metric"
@@ -59,6 +61,22 @@ func (p *process[P]) own(o *owner.Owner) bool {
 	in.Labels = labels
 	in.Rev++
 	return true
+}
+
+// Owners returns the owners of the processes that live, by kind in the order of metric.OwnerKinds,
+// those with most processes first. Processes without any are counted together, by what is said
+// of their service.
+func (s *processes[P, R]) Owners() []owner.Count {
+	s.Lock()
+	defer s.Unlock()
+	var tally owner.Tally
+	living := slices.SortedFunc(maps.Values(s.table.byPID), func(a, b *process[P]) int { return cmp.Compare(a.pid, b.pid) })
+	for _, p := range living {
+		tally.Add(p.owners(), func(f owner.Field) string {
+			return cmp.Or(s.k.foundBy(p, f), s.groups[0].Metrics[s.column["proc.owner."+f.String()]].Source)
+		})
+	}
+	return tally.Counts()
 }
 
 // few is how many owners are kept although no process has them any more.

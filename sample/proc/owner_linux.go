@@ -25,6 +25,8 @@ const (
 // says.
 type groups struct {
 	text  string // as ps writes it
+	path  string // the one that tells most
+	from  string // the file that has the name of the container, or ""
 	found owner.Found
 	owner owner.Owner
 	// How often the name of the container has been looked for, 0 if it is known, and in which
@@ -100,6 +102,22 @@ func (k *linuxKernel) ownerIn(p *process[linuxProcess]) owner.Owner {
 	return o
 }
 
+// foundBy implements kernel.
+func (k *linuxKernel) foundBy(p *process[linuxProcess], f owner.Field) string {
+	q := &p.platform
+	switch {
+	case q.stat.Flags&kernelThread != 0:
+		return "flag of kernel threads"
+	case q.groups == nil:
+		return ""
+	case f == owner.Session && q.groups.found.Session == "":
+		return "terminal of the process"
+	case f == owner.Container && q.groups.from != "":
+		return q.groups.from
+	}
+	return "cgroup " + q.groups.path
+}
+
 // groupsOf returns the groups that the text of a file names.
 func (k *linuxKernel) groupsOf(text []byte) *groups {
 	b := &k.belong
@@ -108,7 +126,8 @@ func (k *linuxKernel) groupsOf(text []byte) *groups {
 		if b.byText == nil {
 			b.byText = make(map[string]*groups)
 		}
-		g = &groups{text: owner.Line(text), found: owner.OfPath(owner.Path(text))}
+		path := owner.Path(text)
+		g = &groups{text: owner.Line(text), path: path, found: owner.OfPath(path)}
 		b.byText[string(text)] = g
 		k.name(g)
 	} else if g.tries > 0 && g.tries < mostTries && g.triedIn != k.table.sweeps {
@@ -122,6 +141,7 @@ func (k *linuxKernel) name(g *groups) {
 	var names owner.Named
 	if c := &g.found.Container; c.ID != "" && c.Name == "" {
 		names = k.belong.names.Of(*c)
+		g.from = names.From
 		g.tries, g.triedIn = g.tries+1, k.table.sweeps
 		if names.Container != "" {
 			g.tries = 0
