@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// longestLine is how much is kept of all groups of a process.
+const longestLine = 1000
+
 // Line joins the lines of a /proc/PID/cgroup into one, as ps writes them: "cpu:/;memory:/".
 func Line(text []byte) string {
 	var b []byte
@@ -16,7 +19,7 @@ func Line(text []byte) string {
 			b = append(b, rest...)
 		}
 	}
-	return string(b)
+	return clean(string(b), longestLine)
 }
 
 // outside begins the path of a group that is not below the root of the reader's own cgroup
@@ -89,6 +92,10 @@ type InContainer struct {
 	// Namespace is that of containerd, if the path has it.
 	Namespace string
 }
+
+// Number returns the whole number of the container, or what its runtime uses instead; "" if there
+// is no container.
+func (c *InContainer) Number() string { return clean(c.ID, longest) }
 
 // OfPath returns what the path of a control group says. Of containers inside each other the
 // outermost counts, of units the innermost: a container may have a systemd of its own.

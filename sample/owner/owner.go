@@ -51,13 +51,13 @@ const longest = 200
 
 // Put sets a field. Without a name it stays as it is.
 func (o *Owner) Put(f Field, name string) {
-	if len(name) > longest {
-		name = name[:longest]
-	}
-	if name = cmdline.Printable(name); name != "" {
-		o.names[f], o.why[f] = name, metric.Present
+	if name != "" {
+		o.names[f], o.why[f] = clean(name, longest), metric.Present
 	}
 }
+
+// clean makes a text of at most so many bytes printable.
+func clean(s string, most int) string { return cmdline.Printable(s[:min(len(s), most)]) }
 
 // Miss says why a field is not known.
 func (o *Owner) Miss(f Field, why metric.Reason) { o.names[f], o.why[f] = "", why }

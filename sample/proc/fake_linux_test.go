@@ -38,6 +38,7 @@ type fakeProcess struct {
 	code           uint64 // start of its code
 	threads        int
 	flags          uint64
+	tty            int
 }
 
 func newFakeTree(t testing.TB) *fakeTree {
@@ -77,8 +78,8 @@ func (p fakeProcess) stat(pid int) string {
 	if p.threads == 0 {
 		p.threads = 1
 	}
-	return fmt.Sprintf("%d (%s) %c %d %d %d 0 -1 %d %d 0 %d 0 %d %d 7 8 20 0 %d 0 %d %d %d 18446744073709551615 %d 2 3 0 0 0 0 0 0 1 0 0 17 1 0 0 5 0 0 0 0 0 0 0 0 0 %d\n",
-		pid, p.comm, p.state, p.ppid, p.pid, p.pid, p.flags, p.minflt, p.majflt, p.utime, p.stime, p.threads,
+	return fmt.Sprintf("%d (%s) %c %d %d %d %d -1 %d %d 0 %d 0 %d %d 7 8 20 0 %d 0 %d %d %d 18446744073709551615 %d 2 3 0 0 0 0 0 0 1 0 0 17 1 0 0 5 0 0 0 0 0 0 0 0 0 %d\n",
+		pid, p.comm, p.state, p.ppid, p.pid, p.pid, p.tty, p.flags, p.minflt, p.majflt, p.utime, p.stime, p.threads,
 		p.start, p.vsize, p.rss, p.code, p.exitCode)
 }
 

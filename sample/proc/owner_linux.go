@@ -24,11 +24,12 @@ const (
 // groups are the control groups that some processes have in common: what one /proc/PID/cgroup
 // says.
 type groups struct {
-	text  string // as ps writes it
-	path  string // the one that tells most
-	from  string // the file that has the name of the container, or ""
-	found owner.Found
-	owner owner.Owner
+	text      string // as ps writes it
+	path      string // the one that tells most
+	container string // number of the container, or ""
+	from      string // the file that has the name of the container, or ""
+	found     owner.Found
+	owner     owner.Owner
 	// How often the name of the container has been looked for, 0 if it is known, and in which
 	// sweep the last time.
 	tries   int
@@ -60,11 +61,12 @@ func (b *belongings) refresh(root string) {
 	b.names = owner.NewNames(root)
 }
 
-// lookAgain reads whose a process is that was met before, if it is time to.
+// lookAgain reads whose a process is that was met before, if it is time to. Of a process whose
+// first thread has ended, version 1 says that it is in no group.
 func (k *linuxKernel) lookAgain(p *process[linuxProcess], now metric.Stamp) {
 	q := &p.platform
 	age := time.Duration(now.Cont - q.ownerAt)
-	if q.ownerSettled && (age < ownerEvery || q.quiet > 0 && age < ownerAsleep) {
+	if q.stat.State == 'Z' || q.ownerSettled && (age < ownerEvery || q.quiet > 0 && age < ownerAsleep) {
 		return
 	}
 	q.ownerSettled = true
@@ -87,6 +89,10 @@ func (k *linuxKernel) findOwner(p *process[linuxProcess], now metric.Stamp) bool
 		return false // what was read before still holds
 	}
 	q.groups, q.groupsWhy = k.groupsOf(text), metric.Present
+	if q.stat.State == 'Z' && q.groups.path == "/" {
+		k.inheritOwner(p)
+		return true
+	}
 	return p.own(k.owners.Of(k.ownerIn(p))) || q.groups != before
 }
 
@@ -96,7 +102,7 @@ func (k *linuxKernel) ownerIn(p *process[linuxProcess]) owner.Owner {
 		return k.belong.kernel
 	}
 	o := p.platform.groups.owner
-	if _, why := o.Get(owner.Session); why != metric.Present && p.platform.groups.container() == "" && p.platform.stat.TTY != 0 {
+	if _, why := o.Get(owner.Session); why != metric.Present && p.platform.groups.container == "" && p.platform.stat.TTY != 0 {
 		o.Put(owner.Session, k.tty(p))
 	}
 	return o
@@ -128,6 +134,7 @@ func (k *linuxKernel) groupsOf(text []byte) *groups {
 		}
 		path := owner.Path(text)
 		g = &groups{text: owner.Line(text), path: path, found: owner.OfPath(path)}
+		g.container = g.found.Container.Number()
 		b.byText[string(text)] = g
 		k.name(g)
 	} else if g.tries > 0 && g.tries < mostTries && g.triedIn != k.table.sweeps {
@@ -139,7 +146,9 @@ func (k *linuxKernel) groupsOf(text []byte) *groups {
 // name looks for the names of the container and the user of g.
 func (k *linuxKernel) name(g *groups) {
 	var names owner.Named
-	if c := &g.found.Container; c.ID != "" && c.Name == "" {
+	// The groups below an ordinary user's may be called as the user likes, and the names of a
+	// user's containers are not in the files of root.
+	if c := &g.found.Container; c.ID != "" && c.Name == "" && (g.found.UID == "" || g.found.UID == "0") {
 		names = k.belong.names.Of(*c)
 		g.from = names.From
 		g.tries, g.triedIn = g.tries+1, k.table.sweeps
@@ -154,9 +163,6 @@ func (k *linuxKernel) name(g *groups) {
 		return uid
 	})
 }
-
-// container returns the whole number of the container, or "".
-func (g *groups) container() string { return g.found.Container.ID }
 
 // forgetGroups drops groups that no process is in, once there are many of them.
 func (k *linuxKernel) forgetGroups() {
@@ -184,12 +190,12 @@ var ownerFields = []owner.Field{owner.App, owner.Service, owner.Container, owner
 // groupColumns are what /proc/PID/cgroup tells.
 var groupColumns = slices.Concat(ownerColumns(func(r *reading) *owner.Owner { return r.p.owners() }, ownerFields...), []column[reading]{
 	{name: "proc.psinfo.cgroups", text: func(r *reading) string { return r.p.platform.groups.text }, missing: (*reading).groupsMissing},
-	{name: "proc.id.container", text: func(r *reading) string { return r.p.platform.groups.container() },
+	{name: "proc.id.container", text: func(r *reading) string { return r.p.platform.groups.container },
 		missing: func(r *reading) metric.Reason {
 			if why := r.groupsMissing(); why != metric.Present {
 				return why
 			}
-			if r.p.platform.groups.container() == "" {
+			if r.p.platform.groups.container == "" {
 				return noContainer
 			}
 			return metric.Present

@@ -2,7 +2,6 @@ package proc
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -53,6 +52,14 @@ func TestOwnersOfProcesses(t *testing.T) {
 	f.put(fakeProcess{pid: 53, comm: "alone", start: 5})
 	f.put(fakeProcess{pid: 54, comm: "top", start: 6})
 	f.in(54, "/")
+	f.put(fakeProcess{pid: 56, comm: "vi", start: 8, tty: 136 << 8})
+	f.in(56, "/")
+	f.put(fakeProcess{pid: 57, comm: "sh", start: 9, tty: 136 << 8})
+	f.in(57, boxPath)
+	f.put(fakeProcess{pid: 58, ppid: 51, comm: "late", start: 10, state: 'Z'})
+	f.in(58, "/")
+	f.put(fakeProcess{pid: 59, comm: "faker", start: 11, uid: 501})
+	f.in(59, "/user.slice/user-501.slice/user@501.service/docker-"+boxNumber+".scope")
 	f.put(fakeProcess{pid: 55, comm: "firefox", start: 7})
 	f.in(55, "/user.slice/user-501.slice/user@501.service/app.slice/app-flatpak-org.mozilla.firefox-123.scope")
 	r := openReader(t, Options{Root: f.root}, everything)
@@ -60,6 +67,7 @@ func TestOwnersOfProcesses(t *testing.T) {
 	r.expectOwners(map[string]string{
 		"2/1": "service=kernel", "50/2": "container=web", "51/3": "service=ssh.service", "52/4": "session=3 of ana",
 		"53/5": "", "54/6": "", "55/7": "app=firefox",
+		"56/8": "session=pts/0", "57/9": "container=web", "58/10": "service=ssh.service", "59/11": "container=" + boxNumber[:12],
 	})
 	r.expect("proc", "50/2", map[string]string{
 		"proc.owner.container": "web", "proc.id.container": boxNumber, "proc.psinfo.cgroups": ":" + boxPath,
@@ -118,7 +126,7 @@ func TestOwnersAreLookedForAgain(t *testing.T) {
 	}
 	// It keeps its owners when it ends.
 	f.put(fakeProcess{pid: 60, ppid: 1, comm: "tool", start: 10100, state: 'Z', exe: "/bin/tool"})
-	os.Remove(f.root + "/proc/60/cgroup")
+	f.in(60, "/")
 	r.pass(70)
 	r.read("proc")
 	r.expectOwners(map[string]string{"60/10100": "service=third.service"})
