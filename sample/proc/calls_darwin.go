@@ -70,6 +70,12 @@ func (c *darwinCalls) Usage(pid, flavour int32, buf []byte) syscall.Errno {
 
 func (c *darwinCalls) Path(pid int32, buf []byte) (int, syscall.Errno) { return sys.PidPath(pid, buf) }
 
+func (c *darwinCalls) Responsible(pid int32) (int32, syscall.Errno) { return sys.Responsible(pid) }
+
+func (c *darwinCalls) Signing(pid int32, op uint32, buf []byte) syscall.Errno {
+	return sys.CodeSigning(pid, op, buf)
+}
+
 func (c *darwinCalls) Arguments(pid int32, buf []byte) (int, syscall.Errno) {
 	return sys.ProcArgs(pid, buf)
 }

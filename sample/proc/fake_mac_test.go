@@ -43,6 +43,11 @@ type macPerson struct {
 	taskMicros int64
 	fds        []uint64 // kinds: 0 a file, 1 a TCP socket, 2 a UDP socket, 3 a socket that is gone
 	unlisted   bool
+	coalition  uint64
+	// The process that macOS holds responsible; 0 is the process itself.
+	responsible    int32
+	identity, team string // of its signature
+	signed         uint32
 }
 
 func putField(b []byte, f *decode.Field, v uint64) {
@@ -119,6 +124,11 @@ func (m *fakeMac) Info(pid, flavour int32, _ uint64, buf []byte) (int, syscall.E
 		putField(buf, libproc.TRunning, p.running)
 		putField(buf, libproc.TThreads, 1)
 		return libproc.TaskAllSize, 0
+	case libproc.PIDCoalition:
+		m.calls["coalition"]++
+		clear(buf)
+		binary.LittleEndian.PutUint64(buf, p.coalition)
+		return libproc.CoalitionSize, 0
 	}
 	return 0, syscall.ENOTSUP
 }
@@ -200,6 +210,44 @@ func (m *fakeMac) Path(pid int32, buf []byte) (int, syscall.Errno) {
 		return 0, syscall.ESRCH
 	}
 	return copy(buf, p.path), 0
+}
+
+func (m *fakeMac) Responsible(pid int32) (int32, syscall.Errno) {
+	m.calls["responsible"]++
+	p := m.find(pid)
+	switch {
+	case p == nil || p.responsible < 0:
+		return 0, syscall.ESRCH
+	case p.responsible == 0:
+		return pid, 0
+	}
+	return p.responsible, 0
+}
+
+func (m *fakeMac) Signing(pid int32, op uint32, buf []byte) syscall.Errno {
+	m.calls["signing"]++
+	p := m.find(pid)
+	if p == nil {
+		return syscall.ESRCH
+	}
+	clear(buf)
+	text := p.identity
+	switch op {
+	case libproc.SigningStatus:
+		binary.LittleEndian.PutUint32(buf, p.signed)
+		return 0
+	case libproc.SigningTeam:
+		text = p.team
+	}
+	if text == "" {
+		return syscall.ENOENT
+	}
+	binary.BigEndian.PutUint32(buf[4:], uint32(8+len(text)+1))
+	if 8+len(text)+1 > len(buf) {
+		return syscall.ERANGE
+	}
+	copy(buf[8:], text)
+	return 0
 }
 
 func (m *fakeMac) Arguments(int32, []byte) (int, syscall.Errno) { return 0, syscall.EINVAL }

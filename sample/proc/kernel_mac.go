@@ -25,6 +25,10 @@ type macCalls interface {
 	Socket(pid, fd int32, buf []byte) (n int, errno syscall.Errno)
 	Usage(pid, flavour int32, buf []byte) syscall.Errno
 	Path(pid int32, buf []byte) (n int, errno syscall.Errno)
+	// Responsible is the process that macOS holds responsible for what pid does.
+	Responsible(pid int32) (int32, syscall.Errno)
+	// Signing is csops.
+	Signing(pid int32, op uint32, buf []byte) syscall.Errno
 	Arguments(pid int32, buf []byte) (n int, errno syscall.Errno)
 	// Boot is when the machine booted, in microseconds since 1970.
 	Boot() (micros int64, ok bool)
@@ -58,6 +62,7 @@ type macEvent struct {
 type macProcess struct {
 	micros    int64 // wall clock at the start: with the pid, it identifies the process
 	parent    uint64
+	coalition uint64          // the resource coalition, which it never leaves; 0 is unknown
 	record    libproc.Process // of the last sweep that met it
 	zombie    bool
 	task      []byte
@@ -227,7 +232,7 @@ func (m *macKernel) visit(r libproc.Process) {
 			return // it ended before its unique number could be read
 		}
 		p = m.table.add(pid, unique, libproc.Key(unique))
-		p.platform.micros, p.platform.parent = start, parent
+		p.platform.micros, p.platform.parent, p.platform.coalition = start, parent, m.coalition(pid)
 		p.platform.taskWhy, p.platform.usageWhy = metric.NotRead, metric.NotRead
 		p.name = string(r.Comm())
 		m.fresh = append(m.fresh, pid)
@@ -247,6 +252,18 @@ func (m *macKernel) unique(pid int32) (unique, parent uint64, ok bool) {
 	unique, _ = libproc.Unique.Uint(b)
 	parent, _ = libproc.UniqueParent.Uint(b)
 	return unique, parent, true
+}
+
+// coalition asks for the resource coalition of a process, which takes no privilege; 0 is
+// unknown.
+func (m *macKernel) coalition(pid int32) uint64 {
+	b := m.scratch(libproc.CoalitionSize)
+	n, errno := m.calls.Info(pid, libproc.PIDCoalition, 0, b)
+	if errno != 0 {
+		return 0
+	}
+	id, _ := libproc.Coalition(b[:n])
+	return id
 }
 
 // countUnseen runs the listing and counts the gaps in the unique numbers: those numbers were

@@ -14,6 +14,7 @@ const (
 	PIDVnodePathInfo  = 9
 	PIDThreadID64Info = 15
 	PIDUniqueID       = 17
+	PIDCoalition      = 20
 	PIDListThreadIDs  = 28
 	FDSocketInfo      = 3
 	fdTypeSocket      = 2
@@ -31,6 +32,7 @@ const (
 	ThreadSize        = 112
 	RegionPathSize    = 1272
 	SocketSize        = 792
+	CoalitionSize     = 40
 	fdSize            = 8
 	PathSize          = 4096
 	ClampLimit        = 1<<31 - 1 // where the kernel's 32-bit counters stop

@@ -112,6 +112,9 @@ var (
 	UniqueParent = field("proc_uniqidentifierinfo", "p_puniqueid", 24, 8, false)
 )
 
+// coalitionID is an array; its first element is the resource coalition.
+var coalitionID = &decode.Field{Struct: "proc_pidcoalitioninfo", Name: "coalition_id", Off: 0, Size: 8}
+
 // From proc_pidinfo(PROC_PIDTHREADID64INFO). Times are nanoseconds already.
 var (
 	ThreadState = field("proc_threadinfo", "pth_run_state", 24, 4, true)

@@ -49,10 +49,13 @@ func TestFieldsStandWhereTheyWereMeasured(t *testing.T) {
 			if m := rows["kinfo_proc."+kFirstGroup.Name]; m != (measured{kFirstGroup.Off, 4 * kGroupsCount}) {
 				t.Errorf("the groups are at %d; measured: %v", kFirstGroup.Off, m)
 			}
+			if m := rows["proc_pidcoalitioninfo.coalition_id"]; m != (measured{coalitionID.Off, 2 * coalitionID.Size}) {
+				t.Errorf("the coalitions are at %d; measured: %v", coalitionID.Off, m)
+			}
 			sizes := map[string]int{
 				"kinfo_proc": KinfoSize, "proc_taskallinfo": TaskAllSize, "proc_uniqidentifierinfo": UniqueSize,
 				"proc_vnodepathinfo": VnodePathSize, "proc_threadinfo": ThreadSize, "socket_fdinfo": SocketSize, "proc_fdinfo": fdSize,
-				"proc_regionwithpathinfo": RegionPathSize,
+				"proc_regionwithpathinfo": RegionPathSize, "proc_pidcoalitioninfo": CoalitionSize,
 			}
 			for v := range rusageSizes {
 				sizes["rusage_info_v"+strconv.Itoa(v)] = RusageSize(int32(v))
@@ -139,6 +142,67 @@ func TestArguments(t *testing.T) {
 			got, ok := Arguments(c.in)
 			if ok != c.ok || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%s: %q, %v; want %q, %v", c.name, got, ok, c.want, c.ok)
+			}
+		})
+	}
+}
+
+func TestVariable(t *testing.T) {
+	const name = "XPC_SERVICE_NAME"
+	for _, c := range []struct {
+		name string
+		in   []byte
+		want string
+	}{
+		{"first", arguments(1, "/bin/a\x00\x00a\x00XPC_SERVICE_NAME=com.example\x00HOME=/\x00"), "com.example"},
+		{"last", arguments(1, "/bin/a\x00\x00a\x00HOME=/\x00XPC_SERVICE_NAME=0\x00"), "0"},
+		{"an argument is no variable", arguments(2, "/bin/a\x00a\x00XPC_SERVICE_NAME=no\x00HOME=/\x00"), ""},
+		{"what Apple adds after an empty string is none", arguments(1, "/bin/a\x00a\x00HOME=/\x00\x00XPC_SERVICE_NAME=no\x00"), ""},
+		{"a longer name", arguments(1, "/bin/a\x00a\x00XPC_SERVICE_NAME_OLD=no\x00"), ""},
+		{"cut short", arguments(1, "/bin/a\x00a\x00XPC_SERVICE_NAME=com.exam"), ""},
+		{"none", arguments(1, "/bin/a\x00a\x00"), ""},
+		{"arguments cut short", arguments(9, "/bin/a\x00a\x00XPC_SERVICE_NAME=no\x00"), ""},
+		{"nothing", nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Variable(c.in, name); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCoalition(t *testing.T) {
+	b := make([]byte, CoalitionSize)
+	binary.LittleEndian.PutUint64(b, 71)
+	binary.LittleEndian.PutUint64(b[8:], 72)
+	if id, ok := Coalition(b); id != 71 || !ok {
+		t.Errorf("%d, %v", id, ok)
+	}
+	if _, ok := Coalition(b[:7]); ok {
+		t.Error("a coalition from half an answer")
+	}
+}
+
+func TestSigningText(t *testing.T) {
+	blob := func(length uint32, text string) []byte {
+		return append(binary.BigEndian.AppendUint32(make([]byte, 4), length), text...)
+	}
+	for _, c := range []struct {
+		name string
+		in   []byte
+		want string
+	}{
+		{"a text", blob(16, "com.app\x00rest of the buffer"), "com.app"},
+		{"without an end", blob(15, "com.app"), "com.app"},
+		{"more than there is", blob(99, "com.app\x00"), "com.app"},
+		{"less than the header", blob(3, "com.app\x00"), ""},
+		{"empty", blob(9, "\x00"), ""},
+		{"half a header", []byte{0, 0, 0, 0, 1}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := SigningText(c.in); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}

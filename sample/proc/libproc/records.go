@@ -155,6 +155,13 @@ func Threads(b []byte, each func(id uint64)) {
 // program, NULs, the arguments. It does not look at the environment that follows. Arguments may
 // be empty.
 func Arguments(b []byte) (argv []string, ok bool) {
+	_, ok = eachArgument(b, func(arg []byte) { argv = append(argv, string(arg)) })
+	return argv, ok
+}
+
+// eachArgument returns the environment, which follows the arguments; nil if the answer has not
+// all arguments.
+func eachArgument(b []byte, each func(arg []byte)) (environment []byte, ok bool) {
 	if len(b) < 4 {
 		return nil, false
 	}
@@ -169,16 +176,62 @@ func Arguments(b []byte) (argv []string, ok bool) {
 		rest = rest[1:]
 	}
 	for range count {
-		i := bytes.IndexByte(rest, 0)
-		if i < 0 {
+		arg, after, whole := bytes.Cut(rest, nul)
+		if !whole {
 			// Cut short, by the kernel or by our buffer: what follows could be anything, so it
 			// leaves out an argument without its end.
-			break
+			return nil, true
 		}
-		argv = append(argv, string(rest[:i]))
-		rest = rest[i+1:]
+		each(arg)
+		rest = after
 	}
-	return argv, true
+	return rest, true
+}
+
+var nul = []byte{0}
+
+// Variable returns a variable of the environment in the answer to kern.procargs2, "" if it is
+// not there: the kernel leaves the environment out for programs that macOS protects.
+func Variable(b []byte, name string) string {
+	rest, _ := eachArgument(b, func([]byte) {})
+	for {
+		v, after, whole := bytes.Cut(rest, nul)
+		if !whole || len(v) == 0 {
+			return ""
+		}
+		if len(v) > len(name) && v[len(name)] == '=' && string(v[:len(name)]) == name {
+			return string(v[len(name)+1:])
+		}
+		rest = after
+	}
+}
+
+// Coalition returns the resource coalition in the answer to PIDCoalition.
+func Coalition(b []byte) (id uint64, ok bool) { return coalitionID.Uint(b) }
+
+// Operations of csops that anybody may ask for about any process.
+const (
+	SigningStatus   = 0  // 32 flags
+	SigningIdentity = 11 // a text
+	SigningTeam     = 14 // a text
+	SigningTextSize = 512
+	// SignedByApple is the flag of the programs that are part of macOS.
+	SignedByApple = 0x04000000
+)
+
+// SigningText returns the text in an answer of csops: a number, the length of the whole in big
+// endian, and the text with a NUL at its end.
+func SigningText(b []byte) string {
+	const header = 8
+	if len(b) < header {
+		return ""
+	}
+	end := min(uint64(binary.BigEndian.Uint32(b[4:])), uint64(len(b)))
+	if end < header {
+		return ""
+	}
+	text, _, _ := bytes.Cut(b[header:end], nul)
+	return string(text)
 }
 
 // Ticks converts Mach ticks, in which the kernel counts times, into nanoseconds.

@@ -1,0 +1,6 @@
+#include "textflag.h"
+
+TEXT libc_dlsym_trampoline<>(SB),NOSPLIT,$0-0
+	JMP	libc_dlsym(SB)
+GLOBL	·addr_dlsym(SB), RODATA, $8
+DATA	·addr_dlsym(SB)/8, $libc_dlsym_trampoline<>(SB)
