@@ -7,34 +7,36 @@ type Place struct {
 	// App is the directory of the app that people know: the outermost one, because helpers lie
 	// in the app that uses them. Empty is none.
 	App string
-	// Tool is set if the program is not part of what runs when the app runs, like a compiler in
-	// a development app: it then works for the app that starts it.
-	Tool bool
+	// Main is set for the program of the app itself. Tool is set for one that is not part of
+	// what runs when the app runs, like a compiler in a development app: it then works for the
+	// app that starts it.
+	Main, Tool bool
 	// Service is the name of the innermost service, extension or driver, without its ending.
 	Service string
-	inner   string // the innermost bundle with a program
 }
 
 // PlaceOf finds the bundles in the path of a program.
 func PlaceOf(exe string) (p Place) {
-	framed := false
+	inner, framed := "", false // inner is the innermost bundle that may have a program
 	for start, end := range components(exe) {
 		name, dir := exe[start:end], exe[:end]
 		switch ending(name) {
 		case ".app":
-			// An app in an app's folder of applications is one that people start by itself.
-			if p.App == "" || strings.HasSuffix(exe[:start], "/Applications/") {
-				p.App, p.Tool = dir, framed
+			// An app in an app's folder of applications is one that people start by itself. One in
+			// a framework that belongs to no app is part of a language.
+			if p.App == "" && !framed || strings.HasSuffix(exe[:start], "/Applications/") {
+				p.App = dir
 			}
-			p.inner, p.Service = dir, ""
+			inner, p.Service = dir, ""
 		case ".xpc", ".appex", ".systemextension", ".dext":
-			p.inner, p.Service = dir, name[:len(name)-len(ending(name))]
+			inner, p.Service = dir, name[:len(name)-len(ending(name))]
 		case ".framework":
-			framed = framed || p.App == ""
+			framed = true
 		}
 	}
 	if p.App != "" {
-		p.Tool = p.Tool || strings.HasPrefix(exe[len(p.App):], "/Contents/Developer/") || !runs(p.inner, exe)
+		p.Tool = strings.HasPrefix(exe[len(p.App):], "/Contents/Developer/") || !runs(inner, exe)
+		p.Main = inner == p.App && !p.Tool
 	}
 	return p
 }

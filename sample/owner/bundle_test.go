@@ -27,7 +27,7 @@ func TestPlaceOf(t *testing.T) {
 		{"an extension of an app of iOS", "/Applications/Game.app/Wrapper/Runner.app/PlugIns/Widget.appex/Widget", "/Applications/Game.app", "Widget", false},
 		{"a compiler", xcode + "/Contents/Developer/Toolchains/XcodeDefault.xctoolchain/usr/bin/clang", xcode, "", true},
 		{"a language in a development app", xcode + "/Contents/Developer/Library/Frameworks/Python3.framework/Versions/3.9/Resources/Python.app/Contents/MacOS/Python", xcode, "", true},
-		{"a language", "/Library/Frameworks/Python.framework/Versions/3.12/Resources/Python.app/Contents/MacOS/Python", "/Library/Frameworks/Python.framework/Versions/3.12/Resources/Python.app", "", true},
+		{"a language", "/Library/Frameworks/Python.framework/Versions/3.12/Resources/Python.app/Contents/MacOS/Python", "", "", false},
 		{"an app in an app", xcode + "/Contents/Developer/Applications/Simulator.app/Contents/MacOS/Simulator", xcode + "/Contents/Developer/Applications/Simulator.app", "", false},
 		{"another", xcode + "/Contents/Applications/Instruments.app/Contents/MacOS/Instruments", xcode + "/Contents/Applications/Instruments.app", "", false},
 		{"a service of macOS", "/System/Library/Frameworks/WebKit.framework/Versions/A/XPCServices/com.apple.WebKit.WebContent.xpc/Contents/MacOS/com.apple.WebKit.WebContent", "", "com.apple.WebKit.WebContent", false},
@@ -42,6 +42,9 @@ func TestPlaceOf(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := PlaceOf(c.exe)
+			if main := p.Main; main != (strings.TrimSuffix(p.App, ".app")+".app/Contents/MacOS/"+p.Name() == c.exe) && c.name != "in capitals" {
+				t.Errorf("main: %v", main)
+			}
 			if p.App != c.app || p.Service != c.service || p.Tool != c.tool {
 				t.Errorf("app %q, service %q, tool %v", p.App, p.Service, p.Tool)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/xml"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -241,4 +242,29 @@ func FuzzXMLTexts(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The files were made by another program than this test.
+func TestPropertyTextsOfFiles(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"info-binary.plist":  {"com.apple.Safari", "18.5"},
+		"info-unicode.plist": {"com.example.résumé", "1.0 β"},
+		"info-utf16.plist":   {"com.google.Chrome", "131.0.6778.86"},
+	} {
+		b, err := os.ReadFile("../../testdata/darwin/bundles/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := PropertyTexts(b, infoKeys...)
+		if err != nil || len(got) != 2 || got["CFBundleIdentifier"] != want[0] || got["CFBundleShortVersionString"] != want[1] {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	b, err := os.ReadFile("../../testdata/darwin/bundles/job-binary.plist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j, ok := JobFrom(b); !ok || j != (Job{"com.apple.logd", "/usr/libexec/logd"}) {
+		t.Errorf("%+v, %v", j, ok)
+	}
 }

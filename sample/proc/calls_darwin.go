@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"tachograph/sample/darwin/sys"
+	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 	"tachograph/sample/proc/libproc"
 )
 
@@ -14,6 +16,7 @@ import (
 type darwinCalls struct {
 	users, groups *directory
 	terminals     map[uint32]string
+	jobs          *launchdJobs
 	boot          [16]byte
 	self          []byte
 }
@@ -21,7 +24,7 @@ type darwinCalls struct {
 func newDarwinCalls() *darwinCalls {
 	return &darwinCalls{
 		users: newDirectory("/etc/passwd", lookupUser), groups: newDirectory("/etc/group", lookupGroup),
-		terminals: make(map[uint32]string),
+		terminals: make(map[uint32]string), jobs: newLaunchdJobs(""),
 	}
 }
 
@@ -78,6 +81,21 @@ func (c *darwinCalls) Signing(pid int32, op uint32, buf []byte) syscall.Errno {
 
 func (c *darwinCalls) Arguments(pid int32, buf []byte) (int, syscall.Errno) {
 	return sys.ProcArgs(pid, buf)
+}
+
+func (c *darwinCalls) Jobs(now metric.Stamp) *owner.Jobs { return c.jobs.look(now) }
+
+// Console returns the owner of the screen's device, which macOS gives to who logs in there.
+func (c *darwinCalls) Console() (uid uint32, ok bool) {
+	info, err := os.Stat("/dev/console")
+	if err != nil {
+		return 0, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Uid == 0 {
+		return 0, false
+	}
+	return st.Uid, true
 }
 
 var bootTime = sys.MIB{1, 21} // CTL_KERN, KERN_BOOTTIME

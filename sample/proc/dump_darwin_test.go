@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +48,7 @@ func TestDump(t *testing.T) {
 			}
 		}
 	}
+	awaitJobs(sources[0])
 	clock := openClock(t, sources[0])
 	out := json.NewEncoder(os.Stdout)
 	for _, text := range strings.Fields(instants) {
@@ -63,6 +65,15 @@ func TestDump(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// awaitJobs has the jobs of launchd read before the first sweep.
+func awaitJobs(s sample.Source) {
+	jobs := s.(*processes[macProcess, macReading]).k.(*macKernel).calls.(*darwinCalls).jobs
+	jobs.look(darwin.Now())
+	for jobs.reading.Load() {
+		runtime.Gosched()
 	}
 }
 

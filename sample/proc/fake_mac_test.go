@@ -9,6 +9,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/darwin/decode"
 	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 	"tachograph/sample/proc/libproc"
 )
 
@@ -22,6 +23,8 @@ type fakeMac struct {
 	events    []macEvent
 	followed  []int32
 	closed    bool
+	jobs      *owner.Jobs
+	console   uint32
 	flavour   int32 // newest flavour of rusage
 }
 
@@ -48,6 +51,9 @@ type macPerson struct {
 	responsible    int32
 	identity, team string // of its signature
 	signed         uint32
+	given, job     string // the path given to exec, and XPC_SERVICE_NAME
+	noTerminal     bool
+	deleted        bool // the program's file
 }
 
 func putField(b []byte, f *decode.Field, v uint64) {
@@ -90,6 +96,9 @@ func (m *fakeMac) Processes(buf []byte) (list, next []byte, errno syscall.Errno)
 		putField(b, libproc.KRealUID, uint64(p.uid))
 		putField(b, libproc.KStat, max(2, p.stat))
 		putField(b, libproc.KExitStatus, p.exit)
+		if p.noTerminal {
+			putField(b, libproc.KTTY, 0xffffffff)
+		}
 		copy(b[libproc.KComm.Off:libproc.KComm.Off+16], p.comm)
 		n += libproc.KinfoSize
 	}
@@ -206,8 +215,11 @@ func (m *fakeMac) Path(pid int32, buf []byte) (int, syscall.Errno) {
 		return 0, syscall.EOVERFLOW
 	}
 	p := m.find(pid)
-	if p == nil {
+	switch {
+	case p == nil:
 		return 0, syscall.ESRCH
+	case p.deleted:
+		return 0, syscall.ENOENT
 	}
 	return copy(buf, p.path), 0
 }
@@ -250,11 +262,29 @@ func (m *fakeMac) Signing(pid int32, op uint32, buf []byte) syscall.Errno {
 	return 0
 }
 
-func (m *fakeMac) Arguments(int32, []byte) (int, syscall.Errno) { return 0, syscall.EINVAL }
-func (m *fakeMac) Boot() (int64, bool)                          { return 1_000_000_000_000_000, true }
-func (m *fakeMac) UserName(uint32) string                       { return "somebody" }
-func (m *fakeMac) GroupName(uint32) string                      { return "somegroup" }
-func (m *fakeMac) TerminalName(uint32) string                   { return "ttys000" }
+func (m *fakeMac) Jobs(metric.Stamp) *owner.Jobs {
+	if m.jobs == nil {
+		m.jobs = new(owner.Jobs)
+	}
+	return m.jobs
+}
+
+func (m *fakeMac) Console() (uint32, bool) { return m.console, m.console != 0 }
+
+// Arguments are those of a program without arguments, whose environment can be seen if it has a job.
+func (m *fakeMac) Arguments(pid int32, buf []byte) (int, syscall.Errno) {
+	p := m.find(pid)
+	if p == nil || p.job == "" {
+		return 0, syscall.EINVAL
+	}
+	text := p.given + "\x00\x00" + p.comm + "\x00HOME=/\x00XPC_SERVICE_NAME=" + p.job + "\x00"
+	return copy(buf, append(binary.LittleEndian.AppendUint32(nil, 1), text...)), 0
+}
+
+func (m *fakeMac) Boot() (int64, bool)        { return 1_000_000_000_000_000, true }
+func (m *fakeMac) UserName(uint32) string     { return "somebody" }
+func (m *fakeMac) GroupName(uint32) string    { return "somegroup" }
+func (m *fakeMac) TerminalName(uint32) string { return "ttys000" }
 
 func (m *fakeMac) Add(pids []int32) { m.followed = append(m.followed, pids...) }
 func (m *fakeMac) Close()           { m.closed = true }

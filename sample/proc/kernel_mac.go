@@ -30,6 +30,10 @@ type macCalls interface {
 	// Signing is csops.
 	Signing(pid int32, op uint32, buf []byte) syscall.Errno
 	Arguments(pid int32, buf []byte) (n int, errno syscall.Errno)
+	// Jobs are the jobs of launchd, as far as they have been read.
+	Jobs(now metric.Stamp) *owner.Jobs
+	// Console is the user at the screen.
+	Console() (uid uint32, ok bool)
 	// Boot is when the machine booted, in microseconds since 1970.
 	Boot() (micros int64, ok bool)
 	UserName(uid uint32) string
@@ -62,7 +66,14 @@ type macEvent struct {
 type macProcess struct {
 	micros    int64 // wall clock at the start: with the pid, it identifies the process
 	parent    uint64
-	coalition uint64          // the resource coalition, which it never leaves; 0 is unknown
+	coalition uint64 // the resource coalition, which it never leaves; 0 is unknown
+	group     *macCoalition
+	app       *macApp // that it works for; nil is none
+	service   string  // the job of launchd that it belongs to
+	signed    *macSignature
+	alone     bool            // no other process is responsible for it
+	job       string          // XPC_SERVICE_NAME of its environment
+	given     string          // the path that was given to exec, where exe is not known
 	record    libproc.Process // of the last sweep that met it
 	zombie    bool
 	task      []byte
@@ -98,6 +109,7 @@ type macKernel struct {
 	lists               []byte
 	sockets             []int32
 	fresh               []int32
+	born                []*process[macProcess] // scratch of introduceAll
 	wantTask, wantUsage bool
 	wantSockets         bool
 	// highest is the largest unique number seen: the kernel gives each new process the next
@@ -107,7 +119,8 @@ type macKernel struct {
 	// counted.
 	counted  map[string]*hardware
 	counters []*hardware // each once
-	used     uint64      // ticks of CPU time since the list was read, of processes that had been read before
+	belong   macBelongings
+	used     uint64 // ticks of CPU time since the list was read, of processes that had been read before
 	usage    *answered
 }
 
@@ -115,6 +128,7 @@ func newMacKernel(opt Options, calls macCalls, watch macWatch, ticks libproc.Tic
 	m := &macKernel{
 		census: newCensus[macProcess](opt, "CPU time, memory, I/O, energy and open files"),
 		calls:  calls, watch: watch, ticks: ticks, flavour: libproc.NewestRusage,
+		belong: newMacBelongings(),
 	}
 	counters, energy, clusters := new(hardware), new(hardware), &hardware{rests: true}
 	m.counters = []*hardware{counters, energy, clusters}
@@ -193,6 +207,8 @@ func (m *macKernel) list(c *sample.Context, now metric.Stamp) error {
 			m.loadUsage(p) // another process may show that a counter at zero is counted
 		}
 	}
+	m.lookForJobs(now)
+	m.forgetCoalitions()
 	m.counts.started = m.highest - m.base
 	return nil
 }
@@ -304,22 +320,30 @@ func (m *macKernel) countUnseen(list func()) (newborn bool) {
 // introduceAll finds out what never changes about the new processes.
 func (m *macKernel) introduceAll(c *sample.Context, now metric.Stamp) {
 	boot, ok := m.calls.Boot()
+	m.born = m.born[:0]
+	for _, p := range m.table.alive {
+		if p.born != m.table.sweeps {
+			continue
+		}
+		if ok {
+			p.platform.started = uint64(max(0, p.platform.micros-boot)) * 1000
+		}
+		m.readExe(p)
+		m.readArgs(p)
+		m.born = append(m.born, p)
+	}
+	m.findOwners(m.born)
+	clear(m.born)
 	for _, p := range m.table.alive {
 		if p.born != m.table.sweeps {
 			continue
 		}
 		q := &p.platform
-		if ok {
-			q.started = uint64(max(0, q.micros-boot)) * 1000
-		}
-		m.readExe(p)
-		m.readArgs(p)
 		parent := ""
 		if q.parent != 0 {
 			parent = libproc.Key(q.parent)
 		}
 		uid, _ := libproc.KRealUID.Uint(q.record)
-		p.own(m.owners.Of(m.ownerOf(p)))
 		p.rename(m.fullName(p))
 		p.describe(facts{start: q.micros * 1000, parent: parent, uid: strconv.FormatUint(uid, 10), exe: q.exe})
 		if !m.table.first() {
@@ -365,7 +389,7 @@ func (m *macKernel) followExec(p *process[macProcess]) {
 		p.relabel("exe", q.exe)
 	}
 	q.refusedAs = 0
-	p.own(m.owners.Of(m.ownerOf(p)))
+	m.findOwner(p)
 	if executed || q.exe != exe {
 		p.executed, p.was = true, was
 	}

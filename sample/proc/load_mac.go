@@ -171,7 +171,12 @@ func (m *macKernel) readArgs(p *process[macProcess]) {
 	case errno != 0:
 		q.argsWhy = macReason(errno)
 	default:
-		argv, ok := libproc.Arguments(b[:min(n, len(b))])
+		b = b[:min(n, len(b))]
+		q.job = libproc.Variable(b, "XPC_SERVICE_NAME")
+		if q.exe == "" {
+			q.given = libproc.GivenPath(b)
+		}
+		argv, ok := libproc.Arguments(b)
 		if !ok {
 			q.argsWhy = metric.Unsupported
 			return

@@ -60,6 +60,7 @@ type runWith struct {
 	classes  string
 	threads  string
 	top      int
+	root     string // holds the files of the Mac, if the test needs some
 	override string // statements to append to the scenario
 	real     bool   // the scenario's clocks run with this machine's, for measurements
 	// happens is when each thing that events report does happen.
@@ -101,6 +102,9 @@ func (o runWith) on(t testing.TB, name string) *run {
 		t.Fatal(err)
 	}
 	args := []string{"--scenario", file, "--stats", "--leaks", "--report", report}
+	if o.root != "" {
+		args = append(args, "--root", o.root, "--map", "/Applications="+o.root+"/Applications", "--map", "/Users="+o.root+"/Users")
+	}
 	if o.real {
 		clock = ""
 	} else {

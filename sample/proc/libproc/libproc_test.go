@@ -147,6 +147,18 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+func TestGivenPath(t *testing.T) {
+	for in, want := range map[string]string{
+		string(arguments(1, "/bin/a\x00\x00a\x00")): "/bin/a",
+		string(arguments(1, "/bin/a")):              "",
+		"abc":                                       "",
+	} {
+		if got := GivenPath([]byte(in)); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestVariable(t *testing.T) {
 	const name = "XPC_SERVICE_NAME"
 	for _, c := range []struct {

@@ -159,6 +159,19 @@ func Arguments(b []byte) (argv []string, ok bool) {
 	return argv, ok
 }
 
+// GivenPath returns the path that was given to exec, from the answer to kern.procargs2. It may be
+// relative, and may be that of a link.
+func GivenPath(b []byte) string {
+	if len(b) < 4 {
+		return ""
+	}
+	path, _, whole := bytes.Cut(b[4:], nul)
+	if !whole {
+		return ""
+	}
+	return string(path)
+}
+
 // eachArgument returns the environment, which follows the arguments; nil if the answer has not
 // all arguments.
 func eachArgument(b []byte, each func(arg []byte)) (environment []byte, ok bool) {
@@ -232,6 +245,14 @@ func SigningText(b []byte) string {
 	}
 	text, _, _ := bytes.Cut(b[header:end], nul)
 	return string(text)
+}
+
+// SigningFlags returns the flags in the answer to SigningStatus.
+func SigningFlags(b []byte) uint32 {
+	if len(b) < 4 {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b)
 }
 
 // Ticks converts Mach ticks, in which the kernel counts times, into nanoseconds.
