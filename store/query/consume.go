@@ -33,6 +33,7 @@ type topper struct {
 	count  int
 	total  float64
 	fields *fieldMap
+	owned  bool // groups are owners
 
 	digested bool                     // totals of crowds may be used
 	exact    map[totalsKey]bool       // except these,
@@ -131,7 +132,7 @@ func (t *topper) spans() {
 
 // add sums up the fields of all processes, or of those with the keys.
 func (t *topper) add(fields *fieldMap, keys []string) {
-	t.fields = fields
+	t.fields, t.owned = fields, t.group.OfOwners()
 	t.lives = make(map[string]*life)
 	t.groups = make(map[groupKey]*Consumer)
 	t.ended, t.bounded, t.count, t.total, t.least = nil, nil, 0, 0, 0
@@ -161,7 +162,13 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 		var in *metric.Instance
 		for i := range summaries {
 			s := &summaries[i]
-			if s.Instance == nil || s.Count == 0 {
+			if s.Instance == nil {
+				continue
+			}
+			if s.Count == 0 {
+				if t.owned {
+					t.known(s)
+				}
 				continue
 			}
 			if s.Instance != in {
@@ -193,24 +200,34 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 	}
 }
 
-// life finds or begins the life that a summary belongs to.
-func (t *topper) life(s *store.Summary) *life {
-	key := s.Instance.Key
+// known returns the key of the life that a summary belongs to, and the life if it has begun. A process
+// that was moved to another owner counts for its last one.
+func (t *topper) known(s *store.Summary) (key string, l *life) {
+	key = s.Instance.Key
 	if len(t.begins) > 1 {
 		key = s.Archive.Host.ID + "/" + s.Archive.BootID + "/" + key
 	}
-	if l := t.lives[key]; l != nil {
+	l = t.lives[key]
+	if l != nil && t.owned {
+		l.Instance = s.Instance
+	}
+	return key, l
+}
+
+// life finds or begins the life that a summary belongs to.
+func (t *topper) life(s *store.Summary) *life {
+	key, l := t.known(s)
+	if l != nil {
 		return l
 	}
 	t.count++
-	var l *life
 	if n := len(t.free); n > 0 {
 		l, t.free = t.free[n-1], t.free[:n-1]
 		*l = life{Consumer: l.Consumer}
 	} else {
 		l = &life{}
 	}
-	if t.group == PerProcess {
+	if t.apart() {
 		if l.Consumer == nil {
 			l.Consumer = new(Consumer)
 		}
@@ -231,6 +248,37 @@ func (t *topper) life(s *store.Summary) *life {
 	l.stand(s.Instance, s.First.Wall)
 	t.lives[key] = l
 	return l
+}
+
+// apart reports whether each process is added up by itself first. Which owner it belongs to is not
+// known before its end.
+func (t *topper) apart() bool { return t.group == PerProcess || t.owned }
+
+// join adds what a process used to its group.
+func (t *topper) join(c *Consumer) {
+	k := t.keyOf(c.Archive, c.Instance)
+	g := t.groups[k]
+	if g == nil {
+		k.name = strings.Clone(k.name)
+		g = new(Consumer)
+		*g = *c
+		g.Name = k.name
+		t.groups[k] = g
+		return
+	}
+	g.Count += c.Count
+	g.Runs += c.Runs
+	g.stand(c.Instance, c.since)
+	g.From, g.To = min(g.From, c.From), max(g.To, c.To)
+	for f := range c.Gains {
+		g.Gains[f] = sum(g.Gains[f], c.Gains[f])
+	}
+	g.weight += c.weight
+	g.seconds += c.seconds
+	if !(c.Peak <= g.Peak) && c.Peak == c.Peak {
+		g.Peak = c.Peak
+	}
+	g.Resident, g.Virtual = sum(g.Resident, c.Resident), sum(g.Virtual, c.Virtual)
 }
 
 // stand makes in, first seen at wall, the instance that c shows, unless another was seen earlier.
@@ -408,7 +456,12 @@ func (t *topper) settle(begin int64) {
 			continue
 		}
 		delete(t.lives, key)
+		if !t.apart() {
+			continue
+		}
 		if t.group != PerProcess {
+			t.join(l.Consumer)
+			t.free = append(t.free, l)
 			continue
 		}
 		t.finish(l.Consumer)

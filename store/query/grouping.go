@@ -30,7 +30,7 @@ var Groupings = []Grouping{PerProcess, PerName, PerUser, PerParent, PerOwner, Pe
 var groupable = []Grouping{PerApp, PerContainer, PerName, PerOwner, PerPod, PerService, PerSession}
 
 // ErrNoOwners says that a question is about owners, which an archive does not have.
-var ErrNoOwners = errors.New("this recording does not say whose its processes are: it was made by a recorder that does not know apps, services and containers, or by another program")
+var ErrNoOwners = errors.New("owners are not recorded in this archive: it was made by a recorder that does not know apps, services and containers, or by another program")
 
 // OfOwners reports whether the groups are owners.
 func (g Grouping) OfOwners() bool {

@@ -68,9 +68,7 @@ func (c *Crowd) birth() {
 	if c.labels {
 		p.Labels = append(p.Labels, metric.Label{Name: "start", Value: time.Unix(0, c.At.Wall-int64(c.rnd.IntN(25e9))).UTC().Format(time.RFC3339Nano)})
 		p.Labels = append(p.Labels, metric.Label{Name: "uid", Value: fmt.Sprint(c.rnd.IntN(3))})
-		if kind := c.rnd.IntN(2 * len(metric.OwnerKinds)); kind < len(metric.OwnerKinds) {
-			p.Labels = append(p.Labels, metric.Label{Name: metric.OwnerKinds[kind], Value: fmt.Sprint("owner ", c.rnd.IntN(4))})
-		}
+		p.move(c)
 	}
 	c.live = append(c.live, p)
 }
@@ -79,6 +77,20 @@ func (p *crowded) call(c *Crowd, pid int) {
 	name := fmt.Sprintf("program%d", int(c.rnd.ExpFloat64()*4))
 	p.Name = fmt.Sprintf("%06d %s", pid, name)
 	p.Rev++
+}
+
+// move gives a process that has labels other owners: none, one or two.
+func (p *crowded) move(c *Crowd) {
+	if !c.labels {
+		return
+	}
+	labels := slices.Clone(p.Labels[:2]) // An instance's labels do not change: other owners are other labels.
+	for i, kind := range metric.OwnerKinds {
+		if c.rnd.IntN(4+i) == 0 {
+			labels = append(labels, metric.Label{Name: kind, Value: fmt.Sprint("owner ", c.rnd.IntN(4))})
+		}
+	}
+	p.Labels = labels
 }
 
 // Tick returns the next reading.
@@ -102,6 +114,7 @@ func (c *Crowd) Tick() *metric.Tick {
 		p.skip = c.rnd.IntN(6)
 		if c.rnd.IntN(300) == 0 {
 			p.call(c, len(p.Key))
+			p.move(c)
 		}
 		b.Rows = append(b.Rows, &p.Instance)
 		for k := range p.counters {
