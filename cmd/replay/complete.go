@@ -30,7 +30,7 @@ func completions(root *cobra.Command, s *session) {
 		"at": w.instants, "ps": w.processes, "threads": w.processes, "stacks": w.processes,
 		"rates": w.metrics, "values": w.metrics, "ranges": w.metrics, "plot": w.metrics,
 		"find": w.metrics, "explain": w.metrics, "metrics": w.metrics, "export": w.metrics,
-		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": cli.CompleteNothing,
+		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": cli.CompleteNothing, "energy": cli.CompleteNothing,
 	}
 	for _, c := range root.Commands() {
 		if words := arguments[c.Name()]; words != nil {
@@ -89,8 +89,11 @@ func tableWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Comple
 // groupWords offers the groups that top adds up. For serve, --group is a group of the system, so
 // it offers nothing.
 func groupWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if cmd.Name() == "serve" {
+	switch cmd.Name() {
+	case "serve":
 		return cli.CompleteNothing(cmd, args, typed)
+	case "energy":
+		return cli.CompleteFixed(asStrings(query.LedgerGroupings)...)(cmd, args, typed)
 	}
 	return cli.CompleteFixed(asStrings(query.Groupings)...)(cmd, args, typed)
 }

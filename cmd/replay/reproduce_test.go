@@ -50,6 +50,7 @@ func TestPrintedCommandsWork(t *testing.T) {
 		{"ps", "burner", "--from", "-30m", "--archive", mac},
 		{"ps", "/burn.*|mds/", "-n", "2", "--archive", mac, "--format", "json"},
 		{"top", "--by", "write", "--group", "name", "--archive", mac},
+		{"energy", "--on-battery", "--group", "app", "--archive", "testdata/energy.txt"},
 		{"rates", "disk.all.write_bytes", "kernel.all.load", "--step", "1m", "--archive", mac, "-i", "1*"},
 		{"rates", "-1 * mem.util.used", "--from", "-25m", "--to", "+1m", "--archive", mac},
 		{"values", "twice", "--derived", derived, "--archive", mac, "--from", "end-1m"},

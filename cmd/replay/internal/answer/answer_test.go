@@ -17,6 +17,7 @@ func TestFieldsAreDistinct(t *testing.T) {
 	distinct(t, Threads, OfThread)
 	distinct(t, Places, InRanking, InSummary)
 	distinct(t, Lives)
+	distinct(t, Ledger, InLedger)
 }
 
 func distinct[T any](t *testing.T, fields []Field[T], tables ...[]string) {

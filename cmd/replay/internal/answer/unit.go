@@ -2,6 +2,7 @@ package answer
 
 import (
 	"math"
+	"strconv"
 
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
@@ -27,6 +28,8 @@ var (
 	Percent   = Unit{text: func(x float64) string { return human.Percent(x / 100) }, kind: out.Float, cell: Real}
 	Seconds   = Unit{text: human.Seconds, kind: out.Float, cell: Real}
 	Joules    = Unit{text: func(x float64) string { return human.Figures(x) + " J" }, kind: out.Float, cell: Real}
+	// WattHours are joules, which people get to the last mWh.
+	WattHours = Unit{text: func(x float64) string { return strconv.FormatFloat(x/3600, 'f', 3, 64) + " Wh" }, kind: out.Float, cell: Real}
 	Watts     = Unit{text: human.Watts, kind: out.Float, cell: Real}
 
 	// Kilobytes and Microseconds are bytes and seconds which programs get in smaller units.
