@@ -19,6 +19,8 @@ func TestPower(t *testing.T) {
 		"sys/class/power_supply/XBAT0/cycle_count":        "321\n",
 		"sys/class/power_supply/XBAT0/voltage_now":        "12345678\n",
 		"sys/class/power_supply/XBAT0/current_now":        "1500000\n",
+		"sys/class/power_supply/XBAT0/charge_now":         "3240000\n",
+		"sys/class/power_supply/XBAT0/energy_now":         "40000001\n",
 		"sys/class/power_supply/XBAT0/charge_full":        "4000000\n",
 		"sys/class/power_supply/XBAT0/charge_full_design": "5000000\n",
 		"sys/class/power_supply/XBAT0/temp":               "305\n",
@@ -36,6 +38,7 @@ func TestPower(t *testing.T) {
 		{"power.battery.capacity.design", ""}: "5000", {"power.battery.capacity.max", ""}: "4000",
 		{"power.battery.health", ""}: "80", {"power.battery.temperature", ""}: "30.5",
 		{"power.battery.time_remaining", ""}: "120",
+		{"power.battery.capacity.now", ""}:   "3240", {"power.battery.energy.now", ""}: "144000003600000",
 	})
 	write(t, root, "sys/class/power_supply/AC/online", "1\n")
 	write(t, root, "sys/class/power_supply/XBAT0/status", "Charging\n")
@@ -92,6 +95,52 @@ func TestThermal(t *testing.T) {
 	})
 	if s.single.Metrics[thermalGPU].Unsupported == "" || s.perFan.Metrics[fanMax].Unsupported == "" {
 		t.Error("sensors that are not there are not marked")
+	}
+}
+
+func TestPackages(t *testing.T) {
+	root := tree(t, map[string]string{
+		"sys/class/powercap/intel-rapl:0/name":                  "package-0\n",
+		"sys/class/powercap/intel-rapl:0/energy_uj":             "262143000000\n",
+		"sys/class/powercap/intel-rapl:0/max_energy_range_uj":   "262143328850\n",
+		"sys/class/powercap/intel-rapl:0:0/name":                "core\n",
+		"sys/class/powercap/intel-rapl:0:0/energy_uj":           "5\n",
+		"sys/class/powercap/intel-rapl:0:0/max_energy_range_uj": "262143328850\n",
+		"sys/class/powercap/intel-rapl-mmio:0/name":             "package-0\n",
+		"sys/class/powercap/intel-rapl-mmio:0/energy_uj":        "7\n",
+	})
+	s, err := newPackages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c := clock(nil)
+	const metric = "power.package.energy"
+	got := readAll(t, c, s)
+	expect(t, got, map[cell]string{{metric, "package-0"}: "262143000000000", {metric, "package-0 core"}: "5000"})
+	if len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	write(t, root, "sys/class/powercap/intel-rapl:0/energy_uj", "11671150\n")
+	write(t, root, "sys/class/powercap/intel-rapl:0:0/energy_uj", "3\n")
+	expect(t, readAll(t, c, s), map[cell]string{
+		{metric, "package-0"}:      "262155000000000", // It wrapped, after 12 J.
+		{metric, "package-0 core"}: "8000",            // That would be 262 kJ in a second: it began again, as after sleep.
+	})
+	write(t, root, "sys/class/powercap/intel-rapl:0/energy_uj", "no number\n")
+	if err := s.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, readAll(t, c, s), map[cell]string{
+		{metric, "package-0"}:      "absent: not understood",
+		{metric, "package-0 core"}: "8000", // another look keeps the counts
+	})
+	none, err := newPackages(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none.group.Metrics[0].Unsupported == "" {
+		t.Error("a machine that counts nothing is not marked")
 	}
 }
 

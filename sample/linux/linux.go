@@ -55,7 +55,7 @@ func openers(root string) []opener {
 	return append(all,
 		with(newValues, root), with(newPressure, root), with(newDisks, root), with(newNetdev, root), with(newSoftnet, root),
 		with(newTCPConn, root), with(newCgroups, root), with(newFilesystems, root), with(newNFS, root), with(newCPUInfo, root), with(newUsers, root),
-		with(newPower, root), with(newThermal, root), with(newGPUs, root), with(newHost, root), with(newSelf, root))
+		with(newPower, root), with(newPackages, root), with(newThermal, root), with(newGPUs, root), with(newHost, root), with(newSelf, root))
 }
 
 func with[S sample.Source](make func(root string) (S, error), root string) opener {

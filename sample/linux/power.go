@@ -2,6 +2,7 @@ package linux
 
 import (
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,6 +37,8 @@ const (
 	powerHealth
 	powerTemperature
 	powerRemaining
+	powerLeft
+	powerEnergy
 )
 
 // batteryFiles are the files that each column of the battery needs, all of them; "|" separates
@@ -46,6 +49,7 @@ var batteryFiles = map[int][]string{
 	powerDesign: {"charge_full_design"}, powerMax: {"charge_full"},
 	powerHealth:      {"charge_full|energy_full", "charge_full_design|energy_full_design"},
 	powerTemperature: {"temp"}, powerRemaining: {"status"},
+	powerLeft: {"charge_now"}, powerEnergy: {"energy_now"},
 }
 
 // Why a battery's time is absent.
@@ -53,6 +57,8 @@ var (
 	notEstimated = metric.ReasonFor("the battery's driver does not estimate it")
 	batteryRests = metric.ReasonFor("the battery neither charges nor empties")
 )
+
+const nanojoulesPerMicrowattHour = 3_600_000
 
 func newPower(root string) (*power, error) {
 	p := &power{root: root}
@@ -77,7 +83,8 @@ func (p *power) Refresh() error {
 	p.group = catalog.Group(catalog.Linux, "power", "power.ac.connected", "power.source", "power.battery.present",
 		"power.battery.charge", "power.battery.charging", "power.battery.cycle_count", "power.battery.voltage",
 		"power.battery.amperage", "power.battery.capacity.design", "power.battery.capacity.max",
-		"power.battery.health", "power.battery.temperature", "power.battery.time_remaining")
+		"power.battery.health", "power.battery.temperature", "power.battery.time_remaining",
+		"power.battery.capacity.now", "power.battery.energy.now")
 	p.battery, p.mains = nil, nil
 	supplies, _ := filepath.Glob(p.root + "/sys/class/power_supply/*")
 	for _, dir := range supplies {
@@ -243,6 +250,10 @@ func (p *power) fillBattery(f *sample.Frame) {
 	set(powerVoltage, "voltage_now", 1000)
 	set(powerDesign, "charge_full_design", 1000)
 	set(powerMax, "charge_full", 1000)
+	set(powerLeft, "charge_now", 1000)
+	if v, ok := p.number("energy_now"); ok && v >= 0 && v < math.MaxInt64/nanojoulesPerMicrowattHour {
+		f.SetUint(0, powerEnergy, uint64(v)*nanojoulesPerMicrowattHour)
+	}
 	if v, ok := p.number("current_now"); ok {
 		// Drivers disagree about the sign; the status does not.
 		v = max(v, -v) / 1000

@@ -37,7 +37,7 @@ const (
 
 var powerMetrics = [powerFields]string{onMains: acMetric, energyNow: energyMetric, chargeNow: chargeMetric, voltage: voltageMetric, current: currentMetric}
 
-// A powerReading has what one reading of the battery showed: mWh, mAh, mV and mA.
+// A powerReading has what one reading of the battery showed: uJ, mAh, mV and mA.
 type powerReading struct {
 	wall, cont int64
 	value      [powerFields]int64
@@ -57,7 +57,7 @@ type meter struct {
 // ends: 1 mAh at 1 mV is 1 uWh, which is 3600 uJ.
 var meters = []meter{
 	{energyMetric, []powerField{energyNow}, func(a, b *powerReading) MicroJoules {
-		return MicroJoules(a.value[energyNow]-b.value[energyNow]) * PerMilliwattHour
+		return MicroJoules(a.value[energyNow] - b.value[energyNow])
 	}, true},
 	{chargeMetric, []powerField{chargeNow, voltage}, func(a, b *powerReading) MicroJoules {
 		return MicroJoules((a.value[chargeNow] - b.value[chargeNow]) * (a.value[voltage] + b.value[voltage]) * 1800)
@@ -89,7 +89,7 @@ type supply struct {
 // A slumber is a sleep: an instant in it, and how long it was.
 type slumber struct{ middle, long int64 }
 
-// mostPlausible bounds what a reading may show, of any of its fields: more is damage.
+// mostPlausible bounds what a reading may show, in mWh, mAh, mV or mA: more is damage.
 const mostPlausible = 1e6
 
 func newSupply(a Archive, w Window) *supply {
@@ -113,7 +113,11 @@ func newSupply(a Archive, w Window) *supply {
 		boot := run.Archive.BootID
 		for i, cont := range run.Cont {
 			x, ok := present(run, i)
-			if !ok || math.Abs(x) > mostPlausible {
+			most := mostPlausible
+			if f == energyNow {
+				x, most = math.Round(x/1000), mostPlausible*float64(PerMilliwattHour)
+			}
+			if !ok || math.Abs(x) > most {
 				continue
 			}
 			k := instant{boot, cont}

@@ -138,7 +138,7 @@ host tux os=Linux platform=linux cpus=4
 interval polled 10s
 interval process 5s
 metric power.ac.connected u32 instant - polled
-metric power.battery.energy.now u32 instant - polled
+metric power.battery.energy.now u64 instant - polled nanojoule
 metric power.package.energy u64 counter package polled nanojoule
 metric proc.psinfo.utime u64 counter process process nanosec
 metric proc.psinfo.stime u64 counter process process nanosec
@@ -150,7 +150,7 @@ instance process 7/0 000007 java pid=7 container=web service=docker.service
 boot b1 -1h
 every 10s 0s 1h polled
   power.ac.connected 0
-  power.battery.energy.now level=40000 drift=-2.777777777777778
+  power.battery.energy.now level=144000000000000 drift=-10000000000
   power.package.energy[0] rate=2000000000
   power.package.energy[0:0] rate=1500000000
   power.package.energy[1] rate=1000000000
@@ -161,7 +161,7 @@ every 5s 0s 1h process
   proc.psinfo.stime[7/0] rate=160000000
 every 10s 3610s 2h polled
   power.ac.connected 1
-  power.battery.energy.now level=30000 drift=1
+  power.battery.energy.now level=108000000000000 drift=1000000000
   power.package.energy[0] rate=2000000000
   power.package.energy[0:0] rate=1500000000
   power.package.energy[1] rate=1000000000

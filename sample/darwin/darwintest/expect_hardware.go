@@ -241,7 +241,8 @@ func (x *expecting) battery() {
 	list := x.objects("AppleSmartBattery")
 	if len(list) == 0 {
 		x.lacks("power.battery.cycle_count", "power.battery.temperature", "power.battery.voltage", "power.battery.amperage",
-			"power.battery.capacity.design", "power.battery.capacity.max", "power.battery.health")
+			"power.battery.capacity.design", "power.battery.capacity.max", "power.battery.capacity.now", "power.battery.health",
+			"power.system.energy")
 		return
 	}
 	b := list[0].props
@@ -256,6 +257,14 @@ func (x *expecting) battery() {
 		x.f32("power.battery.temperature", "", float64(n)/100)
 	} else if n, ok := x.number(b, "Temperature"); ok {
 		x.f32("power.battery.temperature", "", float64(n)/10-273.15)
+	}
+	if mJ, ok := x.number(b, "PowerTelemetryData", "AccumulatedSystemLoad"); ok {
+		x.i("power.system.energy", "", mJ*1e6)
+	}
+	if left, ok := x.number(b, "AppleRawCurrentCapacity"); ok {
+		x.i("power.battery.capacity.now", "", left)
+	} else if left, ok := x.number(b, "CurrentCapacity"); ok && left > 100 {
+		x.i("power.battery.capacity.now", "", left)
 	}
 	full, ok := x.number(b, "AppleRawMaxCapacity")
 	if !ok {
