@@ -11,6 +11,7 @@ import (
 
 type diffFlags struct {
 	before, after, at, against string
+	group                      string
 	all                        bool
 	n                          int
 }

@@ -95,6 +95,9 @@ func groupWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Comple
 	case "energy":
 		return cli.CompleteFixed(asStrings(query.LedgerGroupings)...)(cmd, args, typed)
 	}
+	if cmd.Name() == "diff" {
+		return cli.CompleteFixed(asStrings(diffGroups)...)(cmd, args, typed)
+	}
 	return cli.CompleteFixed(asStrings(query.Groupings)...)(cmd, args, typed)
 }
 

@@ -34,6 +34,10 @@ A program is new if no process of its name ran before. It is gone if it ran most
 time and has been away for much longer than ever before. If two windows are alike, diff
 says that nothing changed and shows the largest difference.
 
+A process is named with its app, service or container where these say more than its name.
+A service of which all processes were replaced is one that restarted. --group owner
+compares whole apps, services and containers instead of programs.
+
 Differences with one cause share a line: metrics that move together, a process and
 what it did to the machine, events of a kind. --all shows each.
 
@@ -52,6 +56,9 @@ recorded.`,
   replay diff --archive fleet/ --against build-7`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := choice("group", query.Grouping(f.group), diffGroups); err != nil {
+				return err
+			}
 			if err := a.load(); err != nil {
 				return err
 			}
@@ -83,10 +90,14 @@ recorded.`,
 	fl.StringVar(&f.after, "after", "", "length of the window after --at (default: as --before)")
 	fl.StringVar(&f.at, "at", "", "the instant between the windows (default: the end of the recording)")
 	fl.StringVar(&f.against, "against", "", "compare with the same hours of another `DAY`, or with another host")
+	fl.StringVar(&f.group, "group", "name", "compare processes by name, owner, app, service, container, pod or session")
 	fl.BoolVar(&f.all, "all", false, "every difference, also those that share a line with another")
 	fl.IntVarP(&f.n, "number", "n", 30, "at most so many lines; 0 for all")
 	return cmd
 }
+
+// diffGroups are the groups of processes that diff compares.
+var diffGroups = []query.Grouping{query.PerName, query.PerOwner, query.PerApp, query.PerService, query.PerContainer, query.PerPod, query.PerSession}
 
 // each calls fn with each host that was compared and as many of its changes as are wanted.
 func (q *diffAnswer) each(fn func(h *metric.Host, found *query.Differences, changes []*query.Change) error) error {
@@ -95,7 +106,7 @@ func (q *diffAnswer) each(fn func(h *metric.Host, found *query.Differences, chan
 		if _, _, list := query.Covered(q.a.Archive, one); h.ID == q.c.against || len(list) == 0 {
 			continue
 		}
-		found, err := query.Compare(q.a.Archive, query.DiffRequest{Host: h.ID, A: q.c.a, B: q.c.b, Against: q.c.against, Usual: q.c.usual, All: q.f.all})
+		found, err := query.Compare(q.a.Archive, query.DiffRequest{Host: h.ID, A: q.c.a, B: q.c.b, Against: q.c.against, Usual: q.c.usual, Group: query.Grouping(q.f.group), All: q.f.all})
 		if err != nil {
 			return err
 		}

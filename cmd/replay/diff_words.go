@@ -126,6 +126,8 @@ func clause(c *query.Change, s sides) string {
 		return line + ", first seen at " + s.clock(c.At)
 	case query.Happened:
 		return happened(c, s)
+	case query.Restarted:
+		return fmt.Sprintf("%s restarted at %s (pid %d before, pid %d after)", c.Subject, s.clock(c.At), query.ProcessID(c.Ran), query.ProcessID(c.Runs))
 	case query.ProcessNew:
 		return newSentence(c, s)
 	case query.ProcessVanished:
@@ -134,7 +136,7 @@ func clause(c *query.Change, s sides) string {
 		if c.Aspect == query.EndsBadly {
 			return failures(c)
 		}
-		return c.Subject + " " + aspect(c, s)
+		return processes(c) + " " + aspect(c, s)
 	}
 	if c.Aspect == query.Hung {
 		return hung(c)
@@ -142,9 +144,12 @@ func clause(c *query.Change, s sides) string {
 	return measure(c, s) + by(c)
 }
 
+// processes names the processes that a change is about, and says whose they are.
+func processes(c *query.Change) string { return c.Subject + c.Whose.Beside(c.Subject) }
+
 // failures says that processes keep ending badly.
 func failures(c *query.Change) string {
-	s := fmt.Sprintf("%s ended badly %d times", c.Subject, c.Times)
+	s := fmt.Sprintf("%s ended badly %d times", processes(c), c.Times)
 	if c.NewText != "" {
 		s += ", mostly with " + c.NewText
 	}
@@ -166,7 +171,7 @@ func by(c *query.Change) string {
 	if c.By == nil {
 		return ""
 	}
-	who := c.By.Name
+	who := c.By.Name + c.By.Whose.Beside(c.By.Name)
 	if c.By.Parent != "" {
 		who += ", started by " + c.By.Parent
 	}
@@ -288,9 +293,9 @@ func newSentence(c *query.Change, s sides) string {
 		since = p.Start
 	}
 	if s.hosts() {
-		return fmt.Sprintf("%s runs only %s (%s) and uses %s", c.Subject, s.b, who, used(p, seconds))
+		return fmt.Sprintf("%s runs only %s (%s) and uses %s", processes(c), s.b, who, used(p, seconds))
 	}
-	return fmt.Sprintf("%s is new (%s, since %s) and uses %s", c.Subject, who, s.clock(since), used(p, seconds))
+	return fmt.Sprintf("%s is new (%s, since %s) and uses %s", processes(c), who, s.clock(since), used(p, seconds))
 }
 
 func goneSentence(c *query.Change, side sides) string {
@@ -300,11 +305,11 @@ func goneSentence(c *query.Change, side sides) string {
 		who = cli.Count(p.Count, "process")
 	}
 	if side.hosts() {
-		return fmt.Sprintf("%s runs only %s (%s) and uses %s", c.Subject, side.a, who, used(p, math.Max(float64(p.To-p.From)/1e9, 1)))
+		return fmt.Sprintf("%s runs only %s (%s) and uses %s", processes(c), side.a, who, used(p, math.Max(float64(p.To-p.From)/1e9, 1)))
 	}
-	s := fmt.Sprintf("%s (%s) is gone: last seen at %s", c.Subject, who, side.clock(p.To))
+	s := fmt.Sprintf("%s (%s) is gone: last seen at %s", processes(c), who, side.clock(p.To))
 	if c.Exit != nil && c.Exit.Label("how") != "" {
-		s = fmt.Sprintf("%s (%s) is gone: it ended at %s, %s", c.Subject, who, side.clock(c.Exit.At.Wall), c.Exit.Label("how"))
+		s = fmt.Sprintf("%s (%s) is gone: it ended at %s, %s", processes(c), who, side.clock(c.Exit.At.Wall), c.Exit.Label("how"))
 	}
 	return s
 }

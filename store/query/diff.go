@@ -19,6 +19,7 @@ const (
 	ProcessVanished ChangeKind = "vanished process"
 	TunableChange   ChangeKind = "tunable"
 	Happened        ChangeKind = "event"
+	Restarted       ChangeKind = "restarted"
 )
 
 // Change is one difference between two windows.
@@ -67,7 +68,11 @@ type Change struct {
 	Exit *store.Event
 	// Event is what happened.
 	Event *store.Event
-	most  string // for a new process: the aspect of which it used most
+	// Whose is the owner of all processes that it is about. For one that restarted, Ran and Runs
+	// are its first processes before and after.
+	Whose     Whose
+	Ran, Runs *metric.Instance
+	most      string // for a new process: the aspect of which it used most
 }
 
 // DiffRequest asks what changed from window A to window B of one host.
@@ -78,6 +83,8 @@ type DiffRequest struct {
 	Against string
 	// Usual are windows that show what is usual, instead of windows before B.
 	Usual []Window
+	// Group is what processes are compared by: their names, if it is empty, or their owners.
+	Group Grouping
 	// All keeps small changes, and those that another one represents.
 	All bool
 }
@@ -115,6 +122,9 @@ func Diff(a Archive, r DiffRequest) ([]*Change, error) {
 // difference.
 func Compare(a Archive, r DiffRequest) (*Differences, error) {
 	d := &differ{a: a, r: r}
+	if d.group().OfOwners() && !OwnersRecorded(a) {
+		return nil, ErrNoOwners
+	}
 	d.r.A.Hosts, d.r.B.Hosts = []string{cmp.Or(r.Against, r.Host)}, []string{r.Host}
 	d.chooseBaselines()
 	d.machine()
@@ -140,14 +150,20 @@ func Compare(a Archive, r DiffRequest) (*Differences, error) {
 	two.close()
 	changes := s.changes(candidates)
 	d.moved = s.moved(candidates)
-	out := slices.Concat(tunables, changes, d.processes(p, names), d.failures(p), events)
+	out := slices.Concat(tunables, changes, d.processes(p, names), d.failures(p), d.restarts(), events)
 	sortChanges(out)
 	if !r.All {
 		out = merged(d, s, p, out)
 	}
+	d.belong(out)
+	out = ofRestarts(out)
+	sortChanges(out)
 	found := &Differences{Changes: out}
 	if len(out) == 0 {
 		found.Largest = d.largest(s, p)
+		if found.Largest != nil {
+			d.belong([]*Change{found.Largest})
+		}
 	}
 	return found, nil
 }

@@ -82,8 +82,8 @@ const (
 // failures returns the names whose processes end badly again and again in the second window, and
 // did not before.
 func (d *differ) failures(p *processPair) []*Change {
-	if d.elsewhere() {
-		return nil
+	if d.elsewhere() || d.group() != PerName {
+		return nil // Ends are counted by name.
 	}
 	before, after := d.ends(d.r.A), d.ends(d.r.B)
 	var out []*Change

@@ -55,7 +55,7 @@ func (d *differ) sightings() *sightings {
 		p.from = max(p.from, recorded)
 		for l := range d.a.Lives("process", p.from, p.to) {
 			if l.Archive.Host.ID == d.r.Host {
-				s.note(l)
+				s.note(l, d.group())
 			}
 		}
 	}
@@ -74,14 +74,17 @@ func (s *sightings) length(before int64) (total int64) {
 }
 
 // note adds a life, under each of its names.
-func (s *sightings) note(l *store.Life) {
+func (s *sightings) note(l *store.Life, group Grouping) {
 	add := func(name string, from, to int64) {
+		if name == "" && group != PerName {
+			return
+		}
 		if s.spans[name] != nil || len(s.spans) < mostNames {
 			s.spans[name] = append(s.spans[name], span{from, to})
 		}
 	}
 	if len(l.Names) < 2 {
-		add(ProcessName(l.Instance), l.From, l.To)
+		add(group.key(l.Instance), l.From, l.To)
 		return
 	}
 	for i, n := range l.Names {
@@ -91,7 +94,7 @@ func (s *sightings) note(l *store.Life) {
 		}
 		in := *l.Instance
 		in.Name, in.Labels = n.Name, n.Labels
-		add(ProcessName(&in), max(n.From, l.From), to)
+		add(group.key(&in), max(n.From, l.From), to)
 	}
 }
 

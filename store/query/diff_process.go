@@ -62,12 +62,12 @@ type usage struct {
 // usage returns what all processes used, or those with the names: of these at least the given
 // aspects, and whether there were any.
 func (d *differ) usage(w Window, names map[string]aspectSet) (*usage, error) {
-	t := &topper{a: d.a, group: PerName, digested: true}
+	t := &topper{a: d.a, group: d.group(), digested: true}
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
 	u := &usage{byName: make(map[string]*Consumer), seconds: d.seconds(t.w), from: t.w.From, every: t.every}
-	if names == nil {
+	if names == nil || d.group() != PerName {
 		u.add(t, allAspects.fields(d.a))
 		return u, nil
 	}
@@ -104,6 +104,9 @@ func (u *usage) add(t *topper, fields *fieldMap) {
 	// The mean memory is computed over wall clock time; the other values use seconds.
 	walls, every := t.own[t.w.Hosts[0]], float64(t.every)/1e9
 	for _, c := range t.groups {
+		if t.group != PerName && c.Name == "" {
+			continue // They belong to no such owner.
+		}
 		c.Mean *= (walls + every) / (u.seconds + every)
 		u.byName[c.Name] = c
 		u.to = max(u.to, min(c.To+t.every, t.w.To)) // Nothing after t.w.To was seen.
@@ -370,7 +373,7 @@ func (d *differ) steady(c *Change) bool {
 	if c.Aspect == "memory" {
 		names = names[:min(1, len(names))] // Footprints come before resident memory.
 	}
-	keep := func(_ string, in *metric.Instance) bool { return ProcessName(in) == c.Subject }
+	keep := func(_ string, in *metric.Instance) bool { return d.called(in) == c.Subject }
 	var parts [2]map[int64]float64
 	for i, w := range []Window{d.r.A, d.r.B} {
 		parts[i] = make(map[int64]float64)

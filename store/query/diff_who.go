@@ -16,6 +16,8 @@ import (
 // account for most of it.
 type Share struct {
 	Name string
+	// Whose is the owner of all of them.
+	Whose Whose
 	// Parent is the name of their parent process, where that matters.
 	Parent        string
 	Before, After float64
@@ -88,6 +90,9 @@ func (d *differ) attribute(c *Change, p *processPair) {
 		total, most, who := 0.0, 0.0, ""
 		names := maps.Clone(after)
 		maps.Copy(names, before)
+		if d.group() != PerName {
+			delete(names, "") // What belongs to nobody is no cause.
+		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if more := float64(sign * (after[name] - before[name])); more > 0 {
 				total += more
@@ -104,7 +109,7 @@ func (d *differ) attribute(c *Change, p *processPair) {
 		}
 		if most > least {
 			c.By = &Share{Name: who, Before: before[who], After: after[who], Units: a.units, Rate: a.rate}
-			if a.parent && sign > 0 {
+			if a.parent && sign > 0 && d.group() == PerName {
 				c.By.Parent = d.parentOf(who)
 			}
 		}
@@ -159,7 +164,7 @@ func (d *differ) meanOf(w Window, name string, of func(*store.Run, int) float64)
 	out := make(map[string]float64)
 	n := d.readings(w, name, func(run *store.Run, i int) {
 		if x := of(run, i); x > 0 {
-			out[ProcessName(run.Instance)] += x // whole numbers
+			out[d.called(run.Instance)] += x // whole numbers
 		}
 	})
 	for name := range out {
@@ -175,7 +180,7 @@ func birthAccount(d *differ, w Window, u *usage) map[string]float64 {
 		counts[name] = c.Runs
 	}
 	for e := range d.a.Events(w.From, w.To, metric.EventProcessExits) {
-		if w.Wants(e.Archive.Host.ID) {
+		if w.Wants(e.Archive.Host.ID) && d.group() == PerName {
 			counts[e.Label("name")] += countOf(e.Label("count"))
 		}
 	}
@@ -231,7 +236,7 @@ func (d *differ) gains(w Window, u *usage, names ...string) map[string]float64 {
 		for s := range d.a.Summarize(w.Selection(name)) {
 			if s.Instance != nil && s.Count > 0 && s.Increase > 0 {
 				_, factor := RateUnits(s.Metric.Units)
-				list[s.Instance.Key+" "+ProcessName(s.Instance)] += float64(s.Increase*factor) / u.seconds
+				list[s.Instance.Key+" "+d.called(s.Instance)] += float64(s.Increase*factor) / u.seconds
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(list)) {

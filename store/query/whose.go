@@ -130,18 +130,20 @@ const mostOwners = 64
 // Belongings say whose the processes of each name are.
 type Belongings map[string][]Whose
 
-// BelongingsOf returns whose the processes of each name were in a window; nothing if the archive
-// does not say so.
-func BelongingsOf(a Archive, w Window) Belongings {
+// BelongingsOf returns whose the processes of each name were in some windows; nothing if the
+// archive does not say so.
+func BelongingsOf(a Archive, windows ...Window) Belongings {
 	b := make(Belongings)
 	if !OwnersRecorded(a) {
 		return b
 	}
-	for life := range a.Lives("process", w.From, w.To) {
-		name, whose := ProcessName(life.Instance), WhoseIs(life.Instance)
-		list, known := b[name]
-		if w.Wants(life.Archive.Host.ID) && (known || len(b) < mostNames) && len(list) < mostOwners && !slices.Contains(list, whose) {
-			b[name] = append(list, whose)
+	for _, w := range windows {
+		for life := range a.Lives("process", w.From, w.To) {
+			name, whose := ProcessName(life.Instance), WhoseIs(life.Instance)
+			list, known := b[name]
+			if w.Wants(life.Archive.Host.ID) && (known || len(b) < mostNames) && len(list) < mostOwners && !slices.Contains(list, whose) {
+				b[name] = append(list, whose)
+			}
 		}
 	}
 	return b
