@@ -51,12 +51,11 @@ type linuxProcess struct {
 	startWall            int64      // nanoseconds since 1970
 	exe, args            string
 	exeWhy, argsWhy      metric.Reason
-	groups               *groups // nil if they could not be read
 	groupsWhy            metric.Reason
-	ownerSettled         bool   // it has been met twice, or was old when met
-	ownerAt              int64  // continuous clock: when its control groups were read
-	parentPID            int32  // the ppid that parent was found for
-	parent               uint64 // start of the parent, 0 if unknown
+	groups               *groups // nil if they could not be read
+	ownerAt              int64   // continuous clock: when its control groups were read
+	parentPID            int32   // the ppid that parent was found for
+	parent               uint64  // start of the parent, 0 if unknown
 	ttyName              string
 	cwd, wchan           string
 	cwdAt, wchanAt       moment // when they were read
@@ -70,6 +69,7 @@ type linuxProcess struct {
 	// knew of no more than one.
 	several, askedOnce bool
 	ghost              bool // no sweep has met it
+	ownerSettled       bool // it has been met twice, or was old when met
 	traceable          bool // the kernel lets us look into it
 }
 

@@ -66,7 +66,10 @@ func (b *belongings) refresh(root string) {
 func (k *linuxKernel) lookAgain(p *process[linuxProcess], now metric.Stamp) {
 	q := &p.platform
 	age := time.Duration(now.Cont - q.ownerAt)
-	if q.stat.State == 'Z' || q.ownerSettled && (age < ownerEvery || q.quiet > 0 && age < ownerAsleep) {
+	if q.stat.State == 'Z' || q.stat.Flags&kernelThread != 0 && q.groups != nil {
+		return
+	}
+	if q.ownerSettled && (age < ownerEvery || q.quiet > 0 && age < ownerAsleep) {
 		return
 	}
 	q.ownerSettled = true

@@ -81,6 +81,21 @@ func TestOwnersOfProcesses(t *testing.T) {
 	r.expect("proc", "53/5", map[string]string{"proc.owner.service": "!vanished", "proc.psinfo.cgroups": "!vanished", "proc.id.container": "!vanished"})
 	r.expect("proc", "54/6", map[string]string{"proc.owner.service": "!the process is in the root control group"})
 	r.expect("proc", "55/7", map[string]string{"proc.owner.app": "firefox", "proc.owner.bundle": "org.mozilla.firefox"})
+	counts := make(map[string]string)
+	for _, c := range r.sources[0].(*processes[linuxProcess, reading]).Owners() {
+		counts[c.Kind+" "+c.Name] += fmt.Sprintf("%d by %s;", c.Processes, c.FoundBy)
+	}
+	for name, want := range map[string]string{
+		"container web":       "2 by /var/lib/docker/containers/" + boxNumber + "/config.v2.json;",
+		"service kernel":      "1 by flag of kernel threads;",
+		"service ssh.service": "2 by cgroup /system.slice/ssh.service;",
+		"session pts/0":       "1 by terminal of the process;",
+		" ":                   "1 by the process is in the root control group;1 by vanished;",
+	} {
+		if counts[name] != want {
+			t.Errorf("%s: %s, want %s", name, counts[name], want)
+		}
+	}
 	r.expect("proc", "2/1", map[string]string{"proc.owner.service": "kernel", "proc.owner.app": "!the process is a thread of the kernel"})
 }
 
