@@ -103,8 +103,8 @@ func (a *app) probeCommand() *cobra.Command {
 	return c
 }
 
-// ofMachine reports whether a metric describes the machine, and not each process.
-func ofMachine(d *metric.Desc) bool { return d.Indom != "process" && d.Indom != "thread" }
+// ofMachine reports whether a metric describes the machine, and not each process or coalition.
+func ofMachine(d *metric.Desc) bool { return !metric.PerBoot(d.Indom) }
 
 // withSources adds to the catalogue the metrics that only sources know.
 func withSources(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {

@@ -2,6 +2,7 @@ package catalog
 
 var tables = [][]row{
 	cgroupRows,
+	coalitionRows,
 	computedRows,
 	diskRows,
 	filesysRows,

@@ -262,7 +262,7 @@ func TestOracle(t *testing.T) {
 			for _, d := range catalog.For(catalog.Darwin) {
 				why, known := r.lacking[d.Name]
 				switch {
-				case d.Formula != "" || d.Indom == "process" || d.Indom == "thread" || suppliedByRecorder(d.Name) || strings.HasPrefix(d.Name, "proc."):
+				case d.Formula != "" || d.Indom == "process" || d.Indom == "thread" || d.Indom == "coalition" || suppliedByRecorder(d.Name) || strings.HasPrefix(d.Name, "proc."):
 				case !known:
 					t.Errorf("no source knows %s", d.Name)
 				case why == "":

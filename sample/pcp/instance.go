@@ -19,6 +19,8 @@ func NaturalNumber(indom string, in *metric.Instance) (n uint32, ok bool) {
 		}
 	case indom == "thread":
 		word = in.Label("tid")
+	case indom == "coalition":
+		word = in.Key
 	case indom == "load":
 		if rest != "minute" {
 			return 0, false
@@ -79,6 +81,10 @@ func (n *Numbers) Forget(key string) {
 		delete(n.holders, id)
 	}
 }
+
+// Numbered reports whether the names of the instances of a domain begin with numbers, which no
+// two have at one time.
+func Numbered(indom string) bool { return metric.PerBoot(indom) && indom != "coalition" }
 
 // InstanceName is PCP's name for an instance called name. PCP's tools look for instances by the
 // part before the first blank, so that part must be unique. It is if it is a number, such as

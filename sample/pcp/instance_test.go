@@ -33,6 +33,8 @@ func TestNaturalNumber(t *testing.T) {
 		{"process", metric.Instance{Name: "sh"}, 0, false},
 		{"thread", metric.Instance{Name: "000012/000013 main", Labels: []metric.Label{{Name: "tid", Value: "2147483647"}}}, 1<<31 - 1, true},
 		{"thread", metric.Instance{Name: "000012/000013 main", Labels: []metric.Label{{Name: "tid", Value: "2147483648"}}}, 0, false},
+		{"coalition", metric.Instance{Key: "71531548458", Name: "7 Days"}, 0, false},
+		{"coalition", metric.Instance{Key: "2000000", Name: "7 Days"}, 2000000, true},
 		{"cpu", metric.Instance{Name: "cpu11"}, 11, true}, {"cpu", metric.Instance{Name: "11"}, 0, false},
 		{"load", metric.Instance{Name: "15 minute"}, 15, true}, {"load", metric.Instance{Name: "15 second"}, 0, false},
 		{"pressure", metric.Instance{Name: "10 second"}, 0, false}, {"cache level", metric.Instance{Name: "2"}, 2, true},

@@ -79,6 +79,14 @@ func (c *darwinCalls) Signing(pid int32, op uint32, buf []byte) syscall.Errno {
 	return sys.CodeSigning(pid, op, buf)
 }
 
+func (c *darwinCalls) Coalitions(buf []byte) (int, syscall.Errno) {
+	return sys.Coalitions(libproc.ResourceCoalition, buf)
+}
+
+func (c *darwinCalls) CoalitionUsage(id uint64, buf []byte) syscall.Errno {
+	return sys.CoalitionUsage(id, buf)
+}
+
 func (c *darwinCalls) Arguments(pid int32, buf []byte) (int, syscall.Errno) {
 	return sys.ProcArgs(pid, buf)
 }

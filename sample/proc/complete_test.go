@@ -24,7 +24,7 @@ func checkComplete(t *testing.T, p catalog.Platform, sources []sample.Source) {
 		}
 	}
 	for _, d := range catalog.For(p) {
-		ours := strings.HasPrefix(d.Name, "proc.") || strings.HasPrefix(d.Name, "thread.")
+		ours := strings.HasPrefix(d.Name, "proc.") || strings.HasPrefix(d.Name, "thread.") || strings.HasPrefix(d.Name, "coalition.")
 		if ours && d.Unsupported == "" && d.Formula == "" && !supplied[d.Name] {
 			t.Errorf("%s: no source reads %s", p, d.Name)
 		}

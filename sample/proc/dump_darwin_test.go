@@ -131,6 +131,9 @@ func dumpRound(t *testing.T, sources []sample.Source, frames map[sample.Source][
 				key := b.Group.Name
 				if in != nil {
 					key = in.Key
+					if b.Group.Indom == "coalition" {
+						key = "coalition " + key // processes have such numbers too
+					}
 					copied := *in
 					r.Instances[key] = &copied
 				}

@@ -26,6 +26,11 @@ type fakeMac struct {
 	jobs      *owner.Jobs
 	console   uint32
 	flavour   int32 // newest flavour of rusage
+
+	coalitions []*macCoalition
+	unlistable syscall.Errno // why they cannot be listed
+	usageSize  int           // of coalition_resource_usage
+	scratch    [512]byte
 }
 
 // macPerson is a process of a fakeMac.
@@ -297,7 +302,7 @@ func (m *fakeMac) Take(each func(*macEvent)) {
 
 // newFakeMac opens the sources on a fakeMac.
 func newFakeMac(t testing.TB, people ...*macPerson) (*fakeMac, *fakeReader) {
-	m := &fakeMac{t: t, processes: people, calls: make(map[string]int), flavour: libproc.NewestRusage}
+	m := &fakeMac{t: t, processes: people, calls: make(map[string]int), flavour: libproc.NewestRusage, usageSize: libproc.UsageSize}
 	r := &fakeReader{t: t, now: metric.Stamp{Wall: 1_000_000_100e9, Awake: 90e9, Cont: 100e9}}
 	r.source, _ = macSources(newMacKernel(Options{}, m, m, libproc.Ticks{Numer: 125, Denom: 3}))
 	for _, g := range r.source.Groups() {

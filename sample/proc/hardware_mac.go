@@ -41,25 +41,56 @@ func (h *hardware) sweep(computed uint64) {
 	h.moved = false
 }
 
-// mostHardware is the most members of rusage that the hardware counts.
+// mostHardware is the most members of an answer that the hardware counts.
 const mostHardware = 12
 
-// usageOf holds a process's hardware counts, by leaf, and its CPU time.
+// hardwareCounts are an answer's hardware counts, by leaf.
+type hardwareCounts [mostHardware]uint64
+
+// hardwareIn returns the hardware counts in an answer.
+func (a *answered) hardwareIn(answer []byte) (counts hardwareCounts) {
+	a.Answer = answer
+	n := 0
+	for i, h := range a.counts {
+		if h != nil && n < mostHardware {
+			counts[n] = a.Struct.Leaf(i).Bits
+			n++
+		}
+	}
+	return counts
+}
+
+// compare notes which counters have changed between two answers about the same.
+func (a *answered) compare(before, now *hardwareCounts) {
+	n := 0
+	for _, h := range a.counts {
+		if h != nil && n < mostHardware {
+			h.moved = h.moved || before[n] != now[n]
+			n++
+		}
+	}
+}
+
+// lookForCounters notes what this machine counts. On a machine that does not count them, the
+// fields are zero for every process, and recording zero would be wrong.
+func (a *answered) lookForCounters(answer []byte) {
+	a.Answer = answer
+	for i, counted := range a.counts {
+		if counted != nil && !counted.found {
+			counted.found = a.Struct.Leaf(i).Bits > 0
+		}
+	}
+}
+
+// usageOf holds a process's hardware counts, and its CPU time.
 type usageOf struct {
-	counts [mostHardware]uint64
+	counts hardwareCounts
 	time   uint64
 	start  uint64
 }
 
 func (m *macKernel) hardwareOf(usage []byte) (u usageOf) {
-	m.usage.Answer = usage
-	n := 0
-	for i, h := range m.usage.counts {
-		if h != nil && n < mostHardware {
-			u.counts[n] = m.usage.Struct.Leaf(i).Bits
-			n++
-		}
-	}
+	u.counts = m.usage.hardwareIn(usage)
 	user, _ := libproc.UUser.Uint(usage)
 	system, _ := libproc.USystem.Uint(usage)
 	u.time = user + system
@@ -69,12 +100,6 @@ func (m *macKernel) hardwareOf(usage []byte) (u usageOf) {
 
 // compare notes which counters have changed between two readings of a process.
 func (m *macKernel) compare(before, now usageOf) {
-	n := 0
-	for _, h := range m.usage.counts {
-		if h != nil && n < mostHardware {
-			h.moved = h.moved || before.counts[n] != now.counts[n]
-			n++
-		}
-	}
+	m.usage.compare(&before.counts, &now.counts)
 	m.used += now.time - min(before.time, now.time)
 }

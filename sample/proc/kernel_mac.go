@@ -36,6 +36,10 @@ type macCalls interface {
 	Console() (uid uint32, ok bool)
 	// Boot is when the machine booted, in microseconds since 1970.
 	Boot() (micros int64, ok bool)
+	// Coalitions lists the resource coalitions: proc_listcoalitions.
+	Coalitions(buf []byte) (n int, errno syscall.Errno)
+	// CoalitionUsage is coalition_info_resource_usage.
+	CoalitionUsage(id uint64, buf []byte) syscall.Errno
 	UserName(uid uint32) string
 	GroupName(gid uint32) string
 	TerminalName(dev uint32) string
@@ -122,6 +126,8 @@ type macKernel struct {
 	belong   macBelongings
 	used     uint64 // ticks of CPU time since the list was read, of processes that had been read before
 	usage    *answered
+	// coalitions are read after each sweep.
+	coalitions *coalitions
 }
 
 func newMacKernel(opt Options, calls macCalls, watch macWatch, ticks libproc.Ticks) *macKernel {
@@ -137,12 +143,14 @@ func newMacKernel(opt Options, calls macCalls, watch macWatch, ticks libproc.Tic
 		"ri_user_ptime": clusters, "ri_system_ptime": clusters, "ri_pinstructions": clusters, "ri_pcycles": clusters,
 	}
 	m.columns, m.now.m = m.macParts(), m
+	m.coalitions = newCoalitions(m)
 	m.counts.unseenMaxWhy = metric.Unsupported
 	return m
 }
 
 func macSources(m *macKernel) (*processes[macProcess, macReading], *threads[macProcess, macReading, macThreadInfo]) {
 	s := newProcesses(catalog.Darwin, m, m.census)
+	s.follow(m.coalitions)
 	return s, newThreads(catalog.Darwin, s, m, m.threadColumns())
 }
 
@@ -158,6 +166,7 @@ func (m *macKernel) refresh() {
 	for _, p := range m.table.byPID {
 		p.platform.refusedAs = 0
 	}
+	m.coalitions.refresh()
 }
 
 func (m *macKernel) close() error {

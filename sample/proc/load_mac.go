@@ -97,7 +97,7 @@ func (m *macKernel) loadUsage(p *process[macProcess]) {
 		q.usageWhy = metric.Vanished // another process has its pid by now
 		return
 	}
-	m.lookForCounters(q.usage)
+	m.usage.lookForCounters(q.usage)
 	if now := m.hardwareOf(q.usage); now.start == before.start {
 		m.compare(before, now)
 	}
@@ -113,17 +113,6 @@ func (m *macKernel) readUsage(pid int32, buf *[]byte) syscall.Errno {
 			return errno
 		}
 		m.flavour--
-	}
-}
-
-// lookForCounters notes what this machine counts. On a machine that does not count them, the
-// fields are zero for every process, and recording zero would be wrong.
-func (m *macKernel) lookForCounters(usage []byte) {
-	m.usage.Answer = usage
-	for i, counted := range m.usage.counts {
-		if counted != nil && !counted.found {
-			counted.found = m.usage.Struct.Leaf(i).Bits > 0
-		}
 	}
 }
 

@@ -4,6 +4,13 @@
 // A process is not a pid. The table that all sources of this package share identifies processes
 // by what the kernel never reuses in one boot: the pid with the start time on Linux, the unique
 // number given at fork on macOS.
+//
+// On macOS it reads coalitions as well, in which the kernel counts what an app or a service has
+// used, with its helpers and with those of its processes that have ended. The key of a coalition
+// is the kernel's number of it, which is not used again within a boot, so the domain ends with
+// its boot. A key that outlives an app, such as the app's name, would make one counter of two
+// runs: the fall from one to the next cannot be seen if the second has used more by the next
+// reading. Runs of one app have the same name and the same labels, as processes do.
 package proc
 
 import (

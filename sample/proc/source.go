@@ -13,8 +13,10 @@ type processes[P, R any] struct {
 	parts  []supply[R]
 	groups []*metric.Group
 	column map[string]int
+	after  follower // nil where there is none
 	// The frames of the current reading, by group, and the processes of their rows.
 	perProcess, perMachine, settings []*sample.Frame
+	afterwards                       []*sample.Frame
 	filled, met, busiest             []*process[P]
 	// again is the frame in which rows may be repeated, nil for none, and since the sweep that
 	// filled it last. done holds both for each class.
@@ -39,6 +41,16 @@ func newProcesses[P, R any](on catalog.Platform, k kernel[P, R], c *census[P]) *
 	}
 	return s
 }
+
+// follower reads a further group of the platform's after each sweep, because it needs to know
+// the processes.
+type follower interface {
+	group() *metric.Group
+	read(c *sample.Context, frames []*sample.Frame)
+	notice() string
+}
+
+func (s *processes[P, R]) follow(f follower) { s.after, s.groups = f, append(s.groups, f.group()) }
 
 func (s *processes[P, R]) Name() string            { return "proc" }
 func (s *processes[P, R]) Groups() []*metric.Group { return s.groups }
@@ -87,7 +99,7 @@ func (s *processes[P, R]) Read(c *sample.Context, frames []*sample.Frame) error 
 		f.Reset(at)
 	}
 	s.sort(frames)
-	if len(s.perProcess)+len(s.perMachine) > 0 {
+	if len(s.perProcess)+len(s.perMachine)+len(s.afterwards) > 0 {
 		s.prepare(len(s.perMachine) > 0 || s.wants("proc.psinfo.sname"))
 		s.repeat(c.Class)
 		if err := s.sweep(c, at); err != nil {
@@ -105,18 +117,30 @@ func (s *processes[P, R]) Read(c *sample.Context, frames []*sample.Frame) error 
 		s.counts.fill(f)
 	}
 	s.fillFinals()
+	if len(s.afterwards) > 0 {
+		s.after.read(c, s.afterwards)
+	}
 	return nil
 }
 
-// Notice says how many processes could not be read because only their owner or root may.
+// Notice says how many processes could not be read because only their owner or root may, and
+// what is wrong with the group that follows them.
 func (s *processes[P, R]) Notice() string {
 	s.Lock()
 	defer s.Unlock()
-	return s.refused.notice
+	text := s.refused.notice
+	if s.after == nil || s.after.notice() == "" {
+		return text
+	}
+	if text != "" {
+		text += "; "
+	}
+	return text + s.after.notice()
 }
 
 func (s *processes[P, R]) sort(frames []*sample.Frame) {
 	s.perProcess, s.perMachine, s.settings = s.perProcess[:0], s.perMachine[:0], s.settings[:0]
+	s.afterwards = s.afterwards[:0]
 	for _, f := range frames {
 		switch f.Full() {
 		case s.groups[0]:
@@ -125,6 +149,8 @@ func (s *processes[P, R]) sort(frames []*sample.Frame) {
 			s.perMachine = append(s.perMachine, f)
 		case s.groups[2]:
 			s.settings = append(s.settings, f)
+		default:
+			s.afterwards = append(s.afterwards, f)
 		}
 	}
 }

@@ -92,12 +92,15 @@ func compile(cfg *config.Config, v *vocabulary, c *config.Trigger) (*trigger, er
 		return nil, cfg.TriggerMistake(c, "when is no condition: "+mistake(err))
 	}
 	t.live, t.indom = query.NewLive(cond.Expr), cond.Indom()
-	if c.Stacks.Of == "process" && !metric.PerBoot(t.indom) {
+	if c.Stacks.Of == "process" && !ofProcesses(t.indom) {
 		return nil, cfg.TriggerMistake(c, `wants the stacks of a process, but its condition is about none: write of = "all", or a condition on a metric of processes that is not summed up`)
 	}
 	t.idle = whyIdle(cfg, v, cond.Expr)
 	return t, nil
 }
+
+// ofProcesses reports whether the instances of a domain are processes or threads of them.
+func ofProcesses(indom string) bool { return indom == "process" || indom == "thread" }
 
 // mistake describes what is wrong with a condition, in one line.
 func mistake(err error) string {

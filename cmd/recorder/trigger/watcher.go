@@ -164,7 +164,7 @@ func (t *trigger) firing() Firing {
 	f := Firing{Name: t.cfg.Name, Reason: t.cfg.Name + ": ", Instance: t.best.Instance}
 	if in := f.Instance; in != nil {
 		f.Reason += in.Name + ": "
-		if metric.PerBoot(t.indom) {
+		if ofProcesses(t.indom) {
 			f.PID = pid(in)
 		}
 	}

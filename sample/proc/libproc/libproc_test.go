@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,6 +57,7 @@ func TestFieldsStandWhereTheyWereMeasured(t *testing.T) {
 				"kinfo_proc": KinfoSize, "proc_taskallinfo": TaskAllSize, "proc_uniqidentifierinfo": UniqueSize,
 				"proc_vnodepathinfo": VnodePathSize, "proc_threadinfo": ThreadSize, "socket_fdinfo": SocketSize, "proc_fdinfo": fdSize,
 				"proc_regionwithpathinfo": RegionPathSize, "proc_pidcoalitioninfo": CoalitionSize,
+				"coalition_resource_usage": coalitionSwapins.Off,
 			}
 			for v := range rusageSizes {
 				sizes["rusage_info_v"+strconv.Itoa(v)] = RusageSize(int32(v))
@@ -295,6 +297,36 @@ func TestKernelTicks(t *testing.T) {
 	}
 }
 
+func TestCoalitions(t *testing.T) {
+	record := func(id uint64, kind, living uint32) []byte {
+		b := binary.LittleEndian.AppendUint64(nil, id)
+		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(b, kind), living)
+	}
+	list := slices.Concat(record(1, ResourceCoalition, 1), record(71, ResourceCoalition, 3), record(72, 1, 3), record(73, ResourceCoalition, 0)[:15])
+	var got []uint64
+	Coalitions(list, func(id uint64, living uint32) { got = append(got, id, uint64(living)) })
+	if !slices.Equal(got, []uint64{1, 1, 71, 3}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// The kernel does not say how much of the struct it has.
+func TestAnswered(t *testing.T) {
+	var b [UsageSize]byte
+	for _, words := range []int{0, 1, 35, UsageSize / 8} {
+		Blank(&b)
+		clear(b[:8*words])
+		if got := len(Answered(&b)); got != 8*words {
+			t.Errorf("%d bytes of %d", got, 8*words)
+		}
+	}
+	Blank(&b)
+	clear(b[16:24]) // What looks untouched may be a value, if there is one behind it.
+	if got := len(Answered(&b)); got != 24 {
+		t.Errorf("%d bytes of 24", got)
+	}
+}
+
 func FuzzAnswers(f *testing.F) {
 	f.Add(arguments(2, "/bin/a\x00a\x00b\x00"))
 	f.Add(make([]byte, KinfoSize+1))
@@ -315,5 +347,6 @@ func FuzzAnswers(f *testing.F) {
 		SocketKind(b)
 		Cwd(b)
 		Threads(b, func(uint64) {})
+		Coalitions(b, func(uint64, uint32) {})
 	})
 }

@@ -15,16 +15,17 @@ import (
 // A roster holds the instances of one domain: their PCP numbers and names. While a PCP client
 // runs, it takes instances with the same number for the same thing.
 type roster struct {
-	mu      sync.Mutex
-	perBoot bool
-	indom   string
-	numbers *pcp.Numbers
-	members map[string]*member // by key
-	words   map[string]string  // the first word of each name, with the key of its instance
-	seated  map[*metric.Group]*seating
-	sweep   uint64
-	most    int // the most members that were there at once, plus some
-	pids    reuse
+	mu sync.Mutex
+	// numbered says that names begin with unique numbers.
+	numbered bool
+	indom    string
+	numbers  *pcp.Numbers
+	members  map[string]*member // by key
+	words    map[string]string  // the first word of each name, with the key of its instance
+	seated   map[*metric.Group]*seating
+	sweep    uint64
+	most     int // the most members that were there at once, plus some
+	pids     reuse
 }
 
 type member struct {
@@ -57,7 +58,7 @@ func (s *seating) same(rows []*metric.Instance) bool {
 
 func newRoster(indom string) *roster {
 	return &roster{
-		perBoot: metric.PerBoot(indom), indom: indom, numbers: pcp.NewNumbers(indom), members: make(map[string]*member),
+		numbered: pcp.Numbered(indom), indom: indom, numbers: pcp.NewNumbers(indom), members: make(map[string]*member),
 		words: make(map[string]string), seated: make(map[*metric.Group]*seating), most: fewMembers,
 	}
 }
@@ -110,7 +111,7 @@ func (r *roster) meet(in *metric.Instance) *member {
 }
 
 func (r *roster) number(in *metric.Instance) uint32 {
-	if r.perBoot {
+	if r.numbered {
 		if id, ok := pcp.NaturalNumber(r.indom, in); ok {
 			return id
 		}
@@ -126,7 +127,7 @@ func (r *roster) name(m *member, in *metric.Instance) {
 	if name == "" {
 		name = "?"
 	}
-	if r.perBoot {
+	if r.numbered {
 		if nth := r.pids.nth(m.id, in); nth > 0 {
 			name += " #" + strconv.Itoa(int(nth)+1)
 		}
@@ -152,7 +153,7 @@ func firstWord(name string) string {
 // prune forgets members that have ended. A member that comes back gets the same number again.
 func (r *roster) prune() {
 	limit := r.most
-	if !r.perBoot {
+	if !r.numbered {
 		limit = maxMembers
 	}
 	if len(r.members) <= limit {

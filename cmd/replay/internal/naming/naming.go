@@ -306,6 +306,8 @@ func InstanceLabels(indom string, in *metric.Instance) []Label {
 		return []Label{{"kind", kind}, {"owner", name}}
 	case "process":
 		return []Label{{"name", in.Title()}, {"pid", pid(in)}}
+	case "coalition":
+		return []Label{{"coalition", in.Key}, {"name", in.Name}}
 	case "thread":
 		return []Label{{"name", in.Title()}, {"process", in.Label("process")}, {"thread", in.Key}}
 	}

@@ -174,6 +174,7 @@ func TestInstances(t *testing.T) {
 		{"cpu", metric.Instance{Name: "cpu11"}, `[{cpu 11}]`},
 		{"filesys", metric.Instance{Name: "/", Labels: []metric.Label{{Name: "device", Value: "/dev/a"}, {Name: "type", Value: "ext4"}}}, `[{device /dev/a} {fstype ext4} {mountpoint /}]`},
 		{"process", metric.Instance{Name: "000612 a b"}, `[{name a b} {pid 612}]`},
+		{"coalition", metric.Instance{Key: "71", Name: "Mail"}, `[{coalition 71} {name Mail}]`},
 		{"thread", metric.Instance{Key: "9/3", Name: "worker", Labels: []metric.Label{{Name: "process", Value: "9"}}}, `[{name worker} {process 9} {thread 9/3}]`},
 		{"nfs3 op", metric.Instance{Name: "read"}, `[{operation read}]`},
 		{"instance", metric.Instance{Name: "x"}, `[{of_instance x}]`},

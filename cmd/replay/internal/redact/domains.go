@@ -22,6 +22,8 @@ var domains = map[string]domainMap{
 	"cgroup":  (*Mapping).groupInstance,
 	"owner":   (*Mapping).ownerInstance,
 
+	"coalition": (*Mapping).coalitionInstance,
+
 	stack.DomainStack: (*Mapping).stackInstance,
 	stack.DomainFrame: (*Mapping).frameInstance,
 	stack.DomainImage: (*Mapping).imageInstance,
@@ -108,6 +110,21 @@ func (m *Mapping) filesysInstance(in *metric.Instance) *metric.Instance {
 	return &metric.Instance{Key: m.mountPoint(in.Key), Name: m.mountPoint(in.Name), Labels: m.labelled(in.Labels, labelsOfMounts)}
 }
 
+// coalitionInstance maps a coalition, which has the name of its app, its service or its oldest
+// process.
+func (m *Mapping) coalitionInstance(in *metric.Instance) *metric.Instance {
+	out := &metric.Instance{Key: m.numberKey(in.Key), Labels: m.labelled(in.Labels, labelsOfCoalitions)}
+	if _, out.Name = out.MainOwner(); out.Name == "" && nameless(in.Name) {
+		out.Name = in.Name
+	} else if out.Name == "" {
+		out.Name = m.process(in.Name)
+	}
+	return out
+}
+
+// nameless are the names of coalitions of which no process was met.
+var nameless = pattern(`coalition \d+`)
+
 // groupNames are parts of control group paths that exist on every machine.
 var groupNames = pattern(`(system|user|machine|app|session|background|kubepods|kubepods-burstable|kubepods-besteffort)\.slice|init\.scope|session-c?\d+\.scope|` +
 	`kubepods|burstable|besteffort|docker|lxc|`)
@@ -147,8 +164,9 @@ var (
 		"pid": digits, "tid": digits, "start": times, "parent": numberKeys, "process": numberKeys,
 		"uid": ids, "gid": ids, "exe": paths,
 	})
-	labelsOfGroups = withOwners(map[string]labelMap{"inner": like(pattern(`yes`)), "id": digits})
-	labelsOfMounts = map[string]labelMap{
+	labelsOfGroups     = withOwners(map[string]labelMap{"inner": like(pattern(`yes`)), "id": digits})
+	labelsOfCoalitions = withOwners(map[string]labelMap{"id": digits, "start": times})
+	labelsOfMounts     = map[string]labelMap{
 		"device": func(m *Mapping, s string) (string, bool) { return m.device(s), true },
 		"type":   func(m *Mapping, s string) (string, bool) { return m.fsType(s), true },
 	}

@@ -405,6 +405,11 @@ func TestInstances(t *testing.T) {
 			metric.Instance{Key: "12/348", Name: "000012 sh", Labels: []metric.Label{label("service", "kernel")}}},
 		{"owner", metric.Instance{Key: "container zaphod-web", Name: "zaphod-web", Labels: []metric.Label{label("container", "zaphod-web")}},
 			metric.Instance{Key: "container " + m.learn(aContainer, "zaphod-web"), Name: m.learn(aContainer, "zaphod-web"), Labels: []metric.Label{label("container", m.learn(aContainer, "zaphod-web"))}}},
+		{"coalition", metric.Instance{Key: "71", Name: "Zaphod's", Labels: []metric.Label{label("id", "71"), label("start", "2026-03-02T09:00:04Z"), label("app", "Zaphod's"), label("service", "zaphod.agent")}},
+			metric.Instance{Key: "71", Name: m.process("Zaphod's"), Labels: []metric.Label{label("id", "71"), label("start", "2026-03-02T09:00:04Z"), label("app", m.process("Zaphod's")), label("service", m.process("zaphod.agent"))}}},
+		{"coalition", metric.Instance{Key: "73", Name: "zaphodd", Labels: []metric.Label{label("id", "73")}},
+			metric.Instance{Key: "73", Name: m.process("zaphodd"), Labels: []metric.Label{label("id", "73")}}},
+		{"coalition", metric.Instance{Key: "75", Name: "coalition 75"}, metric.Instance{Key: "75", Name: "coalition 75"}},
 		{"source", metric.Instance{Key: "filesys", Name: "filesys"}, metric.Instance{Key: "filesys", Name: "filesys"}},
 		{"a stranger's", metric.Instance{Key: "zaphod", Name: "zaphod", Labels: []metric.Label{label("x", "zaphod")}}, metric.Instance{Key: m.learn(anInstance, "zaphod"), Name: m.learn(anInstance, "zaphod")}},
 	} {

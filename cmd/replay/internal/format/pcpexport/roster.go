@@ -24,9 +24,10 @@ type roster struct {
 	renamed bool // then all must be written
 	written bool
 
-	perBoot bool
-	fresh   int // bytes of labels that are not written yet
-	whole   int // bytes of labels at the last write
+	perBoot  bool
+	numbered bool // names begin with unique numbers
+	fresh    int  // bytes of labels that are not written yet
+	whole    int  // bytes of labels at the last write
 }
 
 type member struct {
@@ -37,7 +38,7 @@ type member struct {
 }
 
 func newRoster(indom uint32, name string) *roster {
-	return &roster{indom: indom, members: make(map[uint32]*member), names: make(map[string]uint32), perBoot: metric.PerBoot(name)}
+	return &roster{indom: indom, members: make(map[uint32]*member), names: make(map[string]uint32), perBoot: metric.PerBoot(name), numbered: pcp.Numbered(name)}
 }
 
 // enter notes that a group has an instance.
@@ -59,7 +60,7 @@ func (r *roster) call(m *member, id uint32, name string) {
 	if name == "" {
 		name = "?"
 	}
-	if name = pcp.InstanceName(name); !r.perBoot {
+	if name = pcp.InstanceName(name); !r.numbered {
 		if other, taken := r.names[name]; taken && other != id {
 			name = pcp.Distinct(name, id)
 		}
