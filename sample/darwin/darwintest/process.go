@@ -130,7 +130,7 @@ func (p *process) describe(block []*statement) error {
 		case "exec", "bsdinfo", "shortbsdinfo", "uniqidinfo", "uniqueid":
 			err = c.fail("the oracle does not follow %q", c.word(0))
 		case "env", "memory", "protected", "coalition", "vminfo", "taskbasic", "zombie":
-			// No metric shows these.
+			// No metric of processes shows these.
 		case "state":
 			state := map[string]int64{"idle": 1, "run": 2, "sleep": 3, "stop": 4, "zombie": 5}[c.word(1)]
 			p.fields["state"] = &expr{at0: value{n: state, f: float64(state)}}
