@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"path"
 	"strings"
+
+	"tachograph/sample/catalog"
 )
 
 // ExpectProcesses computes the value of every metric of processes, for a recorder that runs as
@@ -17,6 +19,10 @@ func (w *World) ExpectProcesses(args bool) *Expectation {
 	// The names of users and terminals are those of the simulating machine.
 	for _, m := range []string{"proc.id.uid_nm", "proc.id.euid_nm", "proc.id.suid_nm", "proc.id.gid_nm", "proc.psinfo.ttyname"} {
 		x.Free[m] = true
+	}
+	// Tests of their source are about coalitions, whose names are the owners of processes.
+	for _, d := range catalog.Prefix(catalog.Darwin, "coalition.") {
+		x.Free[d.Name] = true
 	}
 	states := map[string]uint64{"R": 1} // the recorder itself
 	total := uint64(1)

@@ -147,8 +147,8 @@ func (w *World) statement(s *statement) error {
 		return w.processStatement(s)
 	case "self":
 		return w.selfStatement(s)
-	case "sleep", "fail", "reboot", "panic", "powercut":
-		// Breaks and failures have separate tests.
+	case "sleep", "fail", "reboot", "panic", "powercut", "coalition":
+		// Breaks, failures and coalitions have separate tests.
 	case "sysctl":
 		return w.sysctlStatement(s)
 	case "stats":
