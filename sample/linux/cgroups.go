@@ -6,162 +6,216 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 )
 
 // cgroups reads the use and the limits of control groups. Version 2 has all files of a group in
 // one directory; version 1 has a tree of directories for each kind of resource, and the trees
-// need not have the same groups.
+// need not have the same groups. Where version 2 is used beside version 1, it has a tree of its
+// own.
 type cgroups struct {
-	root   string
-	group  *metric.Group
-	trees  []string // root directories; their groups may differ
-	places []groupPlace
-	groups roster[cgroup]
-	walked int64 // continuous clock
-	some   bool  // there are more groups than mostGroups
+	root    string
+	two     bool // there is version 2 only
+	group   *metric.Group
+	devices *metric.Group
+	total   *metric.Group
+	counter []bool   // by column
+	trees   []string // root directories; their groups may differ
+	places  []groupPlace
+	groups  roster[cgroup]
+	walked  int64 // continuous clock
+	some    bool  // there are more groups than mostGroups
+	buf     []byte
+
+	// Of the walk.
+	dirs    []map[string]*groupDir // by tree and path
+	found   []foundGroup
+	foundAt map[string]int
+	round   uint64
+	names   *owner.Names
+
+	deviceNames map[string]string
+	lastDevice  uint64
+	reading     uint64 // counts the calls of Read
+	next        [metric.NumClasses]int
+
+	past      map[string]*pastGroup
+	pastOrder []*pastGroup
+	statFile  *file
 }
 
 // cgroup is the state of one control group.
 type cgroup struct {
-	files  []*file // one per place
-	there  []bool  // per place: the last walk found the file
-	gone   bool    // none of the files exists
-	values [len(groupColumns)]groupValue
+	path       string
+	parent     *member[cgroup]
+	there      uint64      // the places whose files it has, as bits
+	files      []groupFile // by place
+	gone       bool        // none of the files exists
+	values     []groupValue
+	base       []uint64 // what the counters begin with, see cgroup_run.go; nil for zeroes
+	baseIfSame []uint64
+	devices    []*groupDevice
+	devicesWhy metric.Reason // there are no numbers of devices
+
+	tree    int // in which its directory has the number ino
+	ino     uint64
+	runs    uint64
+	renewed bool // some of its files may be of a new run
+	owned   ownedGroup
 }
 
-type groupValue struct {
-	v   uint64
-	why metric.Reason
-}
+// groupsEvery is how often the directories are searched for new groups.
+const groupsEvery = 10 * time.Second
 
-// groupColumn says where a metric is in each version.
-type groupColumn struct {
-	metric   string
-	two, one groupSource
-}
-
-// groupSource locates a number in a file of a group: after key at the start of a line or,
-// without a key, the word with this number in the first line. It is multiplied by mul and
-// divided by div.
-type groupSource struct {
-	tree, file, key string // tree is the kind of resource, in version 1
-	word            int
-	mul, div        uint64
-}
-
-var groupColumns = [...]groupColumn{
-	{"cgroup.cpu.stat.usage", groupSource{file: "cpu.stat", key: "usage_usec"}, groupSource{tree: "cpuacct", file: "cpuacct.usage", div: 1000}},
-	{"cgroup.cpu.stat.user", groupSource{file: "cpu.stat", key: "user_usec"}, groupSource{tree: "cpuacct", file: "cpuacct.stat", key: "user", mul: 10_000}},
-	{"cgroup.cpu.stat.system", groupSource{file: "cpu.stat", key: "system_usec"}, groupSource{tree: "cpuacct", file: "cpuacct.stat", key: "system", mul: 10_000}},
-	{"cgroup.cpusched.periods", groupSource{file: "cpu.stat", key: "nr_periods"}, groupSource{tree: "cpu", file: "cpu.stat", key: "nr_periods"}},
-	{"cgroup.cpusched.throttled", groupSource{file: "cpu.stat", key: "nr_throttled"}, groupSource{tree: "cpu", file: "cpu.stat", key: "nr_throttled"}},
-	{"cgroup.cpusched.throttled_time", groupSource{file: "cpu.stat", key: "throttled_usec", mul: 1000}, groupSource{tree: "cpu", file: "cpu.stat", key: "throttled_time"}},
-	{"cgroup.cpusched.cfs_quota", groupSource{file: "cpu.max"}, groupSource{tree: "cpu", file: "cpu.cfs_quota_us"}},
-	{"cgroup.cpusched.cfs_period", groupSource{file: "cpu.max", word: 1}, groupSource{tree: "cpu", file: "cpu.cfs_period_us"}},
-	{"cgroup.memory.current", groupSource{file: "memory.current"}, groupSource{tree: "memory", file: "memory.usage_in_bytes"}},
-	{"cgroup.memory.limit", groupSource{file: "memory.max"}, groupSource{tree: "memory", file: "memory.limit_in_bytes"}},
-	{"cgroup.memory.oom_kill", groupSource{file: "memory.events", key: "oom_kill"}, groupSource{tree: "memory", file: "memory.oom_control", key: "oom_kill"}},
-	{"cgroup.tasks", groupSource{file: "pids.current"}, groupSource{tree: "pids", file: "pids.current"}},
-}
-
-// groupPlace is a file that each group has, with the metrics read from it.
-type groupPlace struct {
-	tree, name string
-	cols       []int
-	from       []groupSource
-}
-
-const (
-	// groupsEvery is how often the directories are searched for new groups.
-	groupsEvery = 10 * time.Second
-	// mostGroups is how many groups are read: those nearest to the root.
-	mostGroups = 2000
-	// boundless is the smallest number by which version 1 means no memory limit: it shows the
-	// largest multiple of the page size.
-	boundless = 1<<63 - 1<<20
-)
-
-var (
-	noController = metric.ReasonFor("this control group has no such controller")
-	noLimit      = metric.ReasonFor("no limit is set")
-	manyGroups   = fmt.Sprintf("there are more than %d control groups: those nearest to the root are read", mostGroups)
-)
+var manyGroups = fmt.Sprintf("there are more than %d control groups: those with processes of their own are read first", mostGroups)
 
 func newCgroups(root string) (*cgroups, error) {
-	g := &cgroups{root: root}
+	g := &cgroups{root: root, deviceNames: make(map[string]string)}
 	base := root + "/sys/fs/cgroup"
 	_, err := os.Stat(base + "/cgroup.controllers")
-	trees := make(map[string]bool)
+	g.two = err == nil
 	for col, c := range groupColumns {
 		from := c.two
-		if err != nil {
+		if !g.two {
 			from = c.one
 		}
-		tree := base
-		if from.tree != "" {
-			tree += "/" + from.tree
+		if from.file == "" {
+			continue
 		}
-		g.place(tree, from, col)
-		if !trees[tree] {
-			trees[tree] = true
-			g.trees = append(g.trees, tree)
+		from.mul, from.div = max(1, from.mul), max(1, from.div)
+		p := g.place(base, from.tree, from.file)
+		p.cols, p.from = append(p.cols, col), append(p.from, from)
+	}
+	for _, f := range groupDeviceFiles {
+		if f.one != g.two {
+			p := g.place(base, f.tree, f.name)
+			p.devices, p.words, p.held = true, f.words, true
 		}
 	}
-	return g, g.Refresh()
+	stat := base + "/cgroup.stat"
+	if !g.two {
+		stat = base + "/unified/cgroup.stat"
+	}
+	g.statFile = newFile(stat)
+	err = g.Refresh()
+	for i := range g.places {
+		for _, col := range g.places[i].cols {
+			g.places[i].held = g.places[i].held || g.group.Metrics[col].Class == metric.Process
+		}
+	}
+	return g, err
 }
 
-// place adds a column to its file.
-func (g *cgroups) place(tree string, from groupSource, col int) {
-	from.mul, from.div = max(1, from.mul), max(1, from.div)
-	at := len(g.places)
-	for i, p := range g.places {
-		if p.tree == tree && p.name == from.file {
-			at = i
+// place returns the place of a file.
+func (g *cgroups) place(base, tree, name string) *groupPlace {
+	if tree != "" {
+		base += "/" + tree
+	}
+	t := 0
+	for t < len(g.trees) && g.trees[t] != base {
+		t++
+	}
+	if t == len(g.trees) {
+		g.trees, g.dirs = append(g.trees, base), append(g.dirs, make(map[string]*groupDir))
+	}
+	for i := range g.places {
+		if p := &g.places[i]; p.tree == t && p.name == name {
+			return p
 		}
 	}
-	if at == len(g.places) {
-		g.places = append(g.places, groupPlace{tree: tree, name: from.file})
-	}
-	p := &g.places[at]
-	p.cols, p.from = append(p.cols, col), append(p.from, from)
+	g.places = append(g.places, groupPlace{tree: t, name: name, resource: resourceOf(name)})
+	return &g.places[len(g.places)-1]
 }
 
-func (g *cgroups) Name() string            { return "cgroup" }
-func (g *cgroups) Groups() []*metric.Group { return []*metric.Group{g.group} }
+func (g *cgroups) Name() string { return "cgroup" }
+
+func (g *cgroups) Groups() []*metric.Group { return []*metric.Group{g.group, g.devices, g.total} }
 
 func (g *cgroups) Close() error {
 	for _, m := range g.groups.live {
 		m.data.close()
 	}
+	g.statFile.close()
 	return nil
 }
 
 func (d *cgroup) close() {
-	for _, f := range d.files {
-		f.close()
+	for i := range d.files {
+		d.files[i].close()
 	}
 }
 
+var groupTotals = [...]struct{ metric, key string }{
+	{"cgroup.descendants", "nr_descendants"}, {"cgroup.dying_descendants", "nr_dying_descendants"},
+}
+
 func (g *cgroups) Refresh() error {
-	var names []string
+	var names, devices, totals []string
 	for _, c := range groupColumns {
 		names = append(names, c.metric)
 	}
-	g.group = catalog.Group(catalog.Linux, "cgroup", names...)
+	for _, f := range groupDeviceFields {
+		devices = append(devices, "cgroup.io.stat."+f)
+	}
+	for _, t := range groupTotals {
+		totals = append(totals, t.metric)
+	}
+	g.group = catalog.Group(catalog.Linux, "cgroup", append(names, "cgroup.io.read_bytes", "cgroup.io.write_bytes", "cgroup.runs")...)
+	g.devices = catalog.Group(catalog.Linux, "cgroup devices", devices...)
+	g.total = catalog.Group(catalog.Linux, "cgroup total", totals...)
+	g.counter = g.counter[:0]
+	for _, d := range g.group.Metrics {
+		g.counter = append(g.counter, d.Sem == metric.Counter)
+	}
 	g.walked = 0
-	for _, p := range g.places {
-		if _, err := os.Stat(p.tree); err != nil {
-			for _, col := range p.cols {
-				g.group.Metrics[col].Unsupported = lacking(strings.TrimPrefix(p.tree, g.root), err)
-			}
+	for t := range g.dirs {
+		for _, dir := range g.dirs[t] {
+			dir.stale = true
 		}
 	}
+	g.names = nil
+	g.mark()
 	return nil
+}
+
+// mark says in the groups what this machine lacks.
+func (g *cgroups) mark() {
+	has := make([]bool, len(groupColumns))
+	lacks := func(ds []*metric.Desc, why string) {
+		for _, d := range ds {
+			d.Unsupported = why
+		}
+	}
+	if _, err := os.Stat(g.root + "/sys/fs/cgroup"); err != nil {
+		lacks(g.group.Metrics, lacking("/sys/fs/cgroup", err))
+	}
+	for _, p := range g.places {
+		_, err := os.Stat(g.trees[p.tree])
+		shown := strings.TrimPrefix(g.trees[p.tree], g.root)
+		for _, col := range p.cols {
+			if has[col] = true; err != nil {
+				g.group.Metrics[col].Unsupported = lacking(shown, err)
+			}
+		}
+		if p.devices && err != nil {
+			lacks(g.devices.Metrics, lacking(shown, err))
+			lacks(g.group.Metrics[groupReadBytes:groupWriteBytes+1], lacking(shown, err))
+		}
+	}
+	for col, has := range has {
+		if !has {
+			g.group.Metrics[col].Unsupported = "version 1 of control groups has no such number"
+		}
+	}
+	if _, err := g.statFile.read(); err != nil {
+		lacks(g.total.Metrics, lacking(strings.TrimPrefix(g.statFile.path, g.root), err))
+	}
 }
 
 // Notice reports that some groups are not read.
@@ -174,142 +228,184 @@ func (g *cgroups) Notice() string {
 
 func (g *cgroups) Read(c *sample.Context, frames []*sample.Frame) error {
 	at := c.Now()
+	var wanted uint64
+	rows := false
+	for _, f := range frames {
+		f.Reset(at)
+		switch f.Full() {
+		case g.total:
+			g.readTotals(f)
+		default:
+			rows = true
+			wanted |= g.wants(f)
+		}
+	}
+	if !rows {
+		return nil
+	}
+	g.reading++
 	if g.walked == 0 || at.Cont-g.walked >= int64(groupsEvery) || at.Cont < g.walked {
+		if g.names == nil {
+			g.names = owner.NewNames(g.root)
+		}
 		g.walk()
 		g.walked = max(at.Cont, 1)
 	}
-	for _, m := range g.groups.live {
-		if g.read(&m.data); m.data.gone {
+	n, all := 0, len(g.groups.live)
+	first := min(g.next[c.Class], max(all-1, 0))
+	for ; n < all; n++ {
+		if n%64 == 63 && c.Late() {
+			break
+		}
+		m := g.groups.live[(first+n)%all]
+		g.readGroup(m, wanted)
+		if m.data.gone {
 			g.walked = 0
+			continue
+		}
+		for _, f := range frames {
+			switch f.Full() {
+			case g.group:
+				g.fill(f, m)
+			case g.devices:
+				g.fillDevices(f, m)
+			}
 		}
 	}
-	for _, f := range frames {
-		f.Reset(at)
-		for _, m := range g.groups.live {
-			if m.data.gone {
-				continue
-			}
-			row := f.Row(&m.in)
-			for col, v := range m.data.values {
-				if v.why != metric.Present {
-					f.SetMissing(row, col, v.why)
-				} else {
-					f.SetUint(row, col, v.v)
-				}
-			}
-		}
+	if g.next[c.Class] = 0; n < all {
+		g.next[c.Class] = (first + n) % all
+		c.Partly(n, all)
 	}
 	return nil
 }
 
-// walk finds the existing groups, from the roots down.
-func (g *cgroups) walk() {
-	g.groups.begin()
-	for _, m := range g.groups.live {
-		clear(m.data.there)
+// wants returns the places, as bits, that have what a frame asks for.
+func (g *cgroups) wants(f *sample.Frame) (bits uint64) {
+	for i := range g.places {
+		p := &g.places[i]
+		switch {
+		case f.Full() == g.group && (f.Wants(p.cols...) || p.devices && f.Wants(groupReadBytes, groupWriteBytes)),
+			f.Full() == g.devices && p.devices:
+			bits |= 1 << i
+		}
 	}
-	g.some = false
-	for _, tree := range g.trees {
-		if _, err := os.Stat(tree); err != nil {
+	return bits
+}
+
+// readGroup reads the files of a group at the wanted places.
+func (g *cgroups) readGroup(m *member[cgroup], wanted uint64) {
+	d := &m.data
+	tried, gone := false, true
+	for i := range g.places {
+		if wanted&(1<<i) == 0 {
 			continue
 		}
-		for level := []string{"/"}; len(level) > 0; {
-			var below []string
-			for _, path := range level {
-				if len(g.groups.live) >= mostGroups && g.groups.members[path] == nil {
-					g.some = true
-					continue
-				}
-				d := g.see(path)
-				entries, err := os.ReadDir(tree + path)
-				if err != nil {
-					continue // it is gone
-				}
-				for _, e := range entries {
-					if e.IsDir() {
-						below = append(below, join(path, e.Name()))
-						continue
-					}
-					for i := range g.places {
-						if p := &g.places[i]; p.tree == tree && p.name == e.Name() {
-							d.there[i] = true
-						}
-					}
-				}
+		p := &g.places[i]
+		data, err := g.read(d, i)
+		if d.there&(1<<i) != 0 {
+			tried = true
+			gone = gone && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV))
+		}
+		if err != nil {
+			reason := why(err)
+			if errors.Is(err, fs.ErrNotExist) {
+				reason = g.lacks(d, p)
 			}
-			level = below
+			if p.devices {
+				d.devicesWhy = reason
+			}
+			for _, col := range p.cols {
+				d.values[col] = groupValue{why: reason}
+			}
+			continue
+		}
+		if p.devices {
+			d.devicesWhy = metric.Present
+			g.readDevices(m, data, p.words)
+			continue
+		}
+		p.parse(data, d.values, g.lacksKey(d, p))
+		for _, col := range p.cols {
+			if d.base != nil && g.counter[col] && d.values[col].why == metric.Present {
+				d.values[col].v += d.base[col]
+			}
 		}
 	}
-	g.groups.end(func(m *member[cgroup]) { m.data.close() })
-}
-
-func join(path, name string) string {
-	if path == "/" {
-		return path + name
-	}
-	return path + "/" + name
-}
-
-func (g *cgroups) see(path string) *cgroup {
-	d := &g.groups.see([]byte(path)).data
-	if d.files == nil {
-		for _, p := range g.places {
-			d.files = append(d.files, newFile(p.tree+join(path, p.name)))
-		}
-		d.there = make([]bool, len(g.places))
-	}
-	return d
-}
-
-// read reads the files of a group.
-func (g *cgroups) read(d *cgroup) {
-	d.gone = true
-	for i, p := range g.places {
-		var data []byte
-		err := fs.ErrNotExist
-		if d.there[i] {
-			data, err = d.files[i].read()
-		}
-		d.gone = d.gone && errors.Is(err, fs.ErrNotExist)
-		for j, from := range p.from {
-			d.values[p.cols[j]] = from.find(data, err)
-		}
+	d.gone = tried && gone
+	if d.renewed && !d.gone {
+		g.identifyAgain(m)
 	}
 }
 
-// find finds a value in the content of a file.
-func (s *groupSource) find(data []byte, err error) groupValue {
+// lacks returns why a group does not have the file of a place.
+func (g *cgroups) lacks(d *cgroup, p *groupPlace) metric.Reason {
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return groupValue{why: noController}
-	case err != nil:
-		return groupValue{why: why(err)}
+	case strings.HasSuffix(p.name, ".pressure"):
+		return noPressure
+	case !g.two:
+		return noController
+	case d.path == "/":
+		return ofRoot
+	case p.resource != "" && !g.enabled(d, p.resource):
+		return notEnabled[p.resource]
 	}
-	var w []byte
-	for len(data) > 0 {
+	return tooOld
+}
+
+// lacksKey returns why the file of a place does not have a number that it has elsewhere.
+func (g *cgroups) lacksKey(d *cgroup, p *groupPlace) metric.Reason {
+	switch {
+	case !g.two || p.name != "cpu.stat":
+		return metric.Unsupported
+	case d.path == "/":
+		return ofRoot
+	case !g.enabled(d, "cpu"):
+		return notEnabled["cpu"]
+	}
+	return tooOld
+}
+
+// enabled reports whether a group has a file that a controller makes.
+func (g *cgroups) enabled(d *cgroup, resource string) bool {
+	for i := range g.places {
+		if g.places[i].resource == resource && d.there&(1<<i) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fill adds the row of a group.
+func (g *cgroups) fill(f *sample.Frame, m *member[cgroup]) {
+	d := &m.data
+	row := f.Row(&m.in)
+	for col := range d.values {
+		if v := &d.values[col]; v.why != metric.Present {
+			f.SetMissing(row, col, v.why)
+		} else {
+			f.SetUint(row, col, v.v)
+		}
+	}
+	g.fillDeviceSums(f, row, d)
+	f.SetUint(row, groupRuns, d.runs)
+}
+
+// readTotals reads how many groups there are.
+func (g *cgroups) readTotals(f *sample.Frame) {
+	data, err := g.statFile.read()
+	row := f.Row(nil)
+	for i := range groupTotals {
+		f.SetMissing(row, i, why(err))
+	}
+	for len(data) > 0 && err == nil {
 		var l []byte
 		l, data = line(data)
-		w, l = word(l)
-		if s.key == "" {
-			for range s.word {
-				w, l = word(l)
+		key, l := word(l)
+		w, _ := word(l)
+		for i, t := range groupTotals {
+			if v, ok := unsigned(w); ok && string(key) == t.key {
+				f.SetUint(row, i, v)
 			}
-			break
 		}
-		if string(w) == s.key {
-			w, _ = word(l)
-			break
-		}
-		w = nil
 	}
-	v, ok := unsigned(w)
-	switch {
-	case ok && v < boundless:
-		return groupValue{v: v * s.mul / s.div}
-	case ok, string(w) == "max", string(w) == "-1":
-		return groupValue{why: noLimit}
-	case len(w) == 0:
-		return groupValue{why: metric.Unsupported}
-	}
-	return groupValue{why: notUnderstood}
 }

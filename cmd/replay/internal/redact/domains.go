@@ -24,6 +24,8 @@ var domains = map[string]domainMap{
 
 	"coalition": (*Mapping).coalitionInstance,
 
+	"cgroup disk": (*Mapping).groupDiskInstance,
+
 	stack.DomainStack: (*Mapping).stackInstance,
 	stack.DomainFrame: (*Mapping).frameInstance,
 	stack.DomainImage: (*Mapping).imageInstance,
@@ -138,6 +140,25 @@ func (m *Mapping) groupInstance(in *metric.Instance) *metric.Instance {
 	return &metric.Instance{Key: m.groupPath(in.Key), Name: m.groupPath(in.Name), Labels: m.labelled(in.Labels, labelsOfGroups)}
 }
 
+// groupDiskInstance maps what a control group does with a disk: PATH::DISK.
+func (m *Mapping) groupDiskInstance(in *metric.Instance) *metric.Instance {
+	both := func(s string) string {
+		i := strings.LastIndex(s, "::")
+		if i < 0 {
+			return m.groupPath(s)
+		}
+		return m.groupPath(s[:i]) + "::" + m.groupDisk(s[i+2:])
+	}
+	return &metric.Instance{Key: both(in.Key), Name: both(in.Name), Labels: m.labelled(in.Labels, labelsOfGroups)}
+}
+
+// groupDisk maps the disk of a control group: its name, or its numbers where it has none.
+func (m *Mapping) groupDisk(s string) string {
+	return m.shaped(func(s string) bool { return diskNames(s) || diskNumbers(s) }, aDevice, s)
+}
+
+var diskNumbers = pattern(`\d+:\d+`)
+
 func (m *Mapping) groupPath(s string) string {
 	parts := strings.Split(s, "/")
 	for i, part := range parts {
@@ -164,7 +185,10 @@ var (
 		"pid": digits, "tid": digits, "start": times, "parent": numberKeys, "process": numberKeys,
 		"uid": ids, "gid": ids, "exe": paths,
 	})
-	labelsOfGroups     = withOwners(map[string]labelMap{"inner": like(pattern(`yes`)), "id": digits})
+	labelsOfGroups = withOwners(map[string]labelMap{
+		"inner":  like(pattern(`yes`)),
+		"device": func(m *Mapping, s string) (string, bool) { return m.groupDisk(s), true },
+	})
 	labelsOfCoalitions = withOwners(map[string]labelMap{"id": digits, "start": times})
 	labelsOfMounts     = map[string]labelMap{
 		"device": func(m *Mapping, s string) (string, bool) { return m.device(s), true },

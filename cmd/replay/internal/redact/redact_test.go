@@ -410,6 +410,8 @@ func TestInstances(t *testing.T) {
 		{"coalition", metric.Instance{Key: "73", Name: "zaphodd", Labels: []metric.Label{label("id", "73")}},
 			metric.Instance{Key: "73", Name: m.process("zaphodd"), Labels: []metric.Label{label("id", "73")}}},
 		{"coalition", metric.Instance{Key: "75", Name: "coalition 75"}, metric.Instance{Key: "75", Name: "coalition 75"}},
+		{"cgroup disk", metric.Instance{Key: "/zaphod.slice::sda", Name: "/zaphod.slice::253:7", Labels: []metric.Label{label("service", "zaphod.slice"), label("inner", "yes"), label("device", "sda")}},
+			metric.Instance{Key: "/" + m.process("zaphod") + ".slice::sda", Name: "/" + m.process("zaphod") + ".slice::253:7", Labels: []metric.Label{label("service", m.process("zaphod")+".slice"), label("inner", "yes"), label("device", "sda")}}},
 		{"source", metric.Instance{Key: "filesys", Name: "filesys"}, metric.Instance{Key: "filesys", Name: "filesys"}},
 		{"a stranger's", metric.Instance{Key: "zaphod", Name: "zaphod", Labels: []metric.Label{label("x", "zaphod")}}, metric.Instance{Key: m.learn(anInstance, "zaphod"), Name: m.learn(anInstance, "zaphod")}},
 	} {
