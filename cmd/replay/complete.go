@@ -30,7 +30,7 @@ func completions(root *cobra.Command, s *session) {
 		"at": w.instants, "ps": w.processes, "threads": w.processes, "stacks": w.processes,
 		"rates": w.metrics, "values": w.metrics, "ranges": w.metrics, "plot": w.metrics,
 		"find": w.metrics, "explain": w.metrics, "metrics": w.metrics, "export": w.metrics,
-		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": cli.CompleteNothing, "energy": cli.CompleteNothing,
+		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": w.processes, "energy": cli.CompleteNothing,
 	}
 	for _, c := range root.Commands() {
 		if words := arguments[c.Name()]; words != nil {
@@ -51,7 +51,7 @@ func completions(root *cobra.Command, s *session) {
 		"before": lengths, "after": lengths, "for": lengths, "step": lengths, "interval": lengths,
 		"tz": w.zones, "host": w.hosts, "kind": w.kinds, "instance": w.instances,
 		"units": cli.CompleteFixed("B", "KB", "MB", "GB", "KB/s", "MB/s", "sec", "millisec"),
-		"by":    byWords, "group": groupWords,
+		"by":    byWords, "group": groupWords, "columns": columnWords,
 		"sort":   sortWords,
 		"listen": cli.CompleteFixed("unix:", "tcp:127.0.0.1:", "systemd"), "mode": cli.CompleteFixed("0600", "0660", "0666"),
 		"token-file": cli.CompleteFiles, "tls-cert": cli.CompleteFiles, "tls-key": cli.CompleteFiles,
@@ -86,7 +86,7 @@ func tableWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Comple
 	return cli.CompleteFixed(export.CSV.Tables...)(cmd, args, typed)
 }
 
-// groupWords offers the groups that top adds up. For serve, --group is a group of the system, so
+// groupWords offers the groups that top and ps add up. For serve, --group is a group of the system, so
 // it offers nothing.
 func groupWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	switch cmd.Name() {
@@ -94,11 +94,21 @@ func groupWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Comple
 		return cli.CompleteNothing(cmd, args, typed)
 	case "energy":
 		return cli.CompleteFixed(asStrings(query.LedgerGroupings)...)(cmd, args, typed)
-	}
-	if cmd.Name() == "diff" {
+	case "diff":
 		return cli.CompleteFixed(asStrings(diffGroups)...)(cmd, args, typed)
+	case "ps":
+		return cli.CompleteFixed(asStrings(momentGroupings)...)(cmd, args, typed)
 	}
 	return cli.CompleteFixed(asStrings(query.Groupings)...)(cmd, args, typed)
+}
+
+// columnWords offers the columns that can be added to a table of processes.
+func columnWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	keys := further(answer.Processes, inProcesses)
+	if cmd.Name() == "top" {
+		keys = further(answer.Places, inRankings)
+	}
+	return cli.CompleteFixed(keys...)(cmd, args, typed)
 }
 
 func asStrings[T ~string](list []T) []string {
@@ -203,6 +213,9 @@ func (w offers) processes(cmd *cobra.Command, _ []string, typed string) ([]cobra
 	all := query.Processes(s.Archive, s.Used, at, nil)
 	for _, p := range all {
 		list = append(list, p.Name)
+		for _, o := range p.Instance.Owners() {
+			list = append(list, o.Name+"="+o.Value)
+		}
 		if typed != "" {
 			list = append(list, cobra.CompletionWithDesc(answer.Number.Text(float64(p.PID)), p.Name))
 		}

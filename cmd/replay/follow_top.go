@@ -209,7 +209,7 @@ func (l *liveTop) rank(a query.Archive, w query.Window) error {
 			n = min(n, l.most)
 		}
 	}
-	r, err := query.Top(a, w, l.top.by, l.top.group, n)
+	r, err := query.TopOf(a, w, l.top.m, l.top.by, l.top.group, n)
 	if err != nil {
 		return nil // Nothing was recorded.
 	}

@@ -26,17 +26,22 @@ func psCommand(a *app) *cobra.Command {
 		Short: "The processes at a moment, or the life of one",
 		Long: `ps prints the process table as it was: at --at, or at the end of the recording.
 Rates are over the interval that ends there. A PATTERN is a name, a glob or
-/regexp/; a name that no process has means those that contain it.
+/regexp/; a name that no process has means those that contain it. It may also name an
+owner: app=Safari, unit=nginx*, container=web*, pod=, session=, owner=.
 
 With --from or --to it prints the history of each process that matches: one row
 for each step, what it used in all, when it began, how it ended, and its
 parents.
+
+--group shows what the processes of the same name, user, app, service, container, pod
+or session hold and use together; of the same "owner", whichever of these people mean.
 
 The memory of a process is its footprint where the kernel has one, else its resident
 size. A terminal of 110 columns or more also shows its command line, where the
 recorder kept it, else its program.`,
 		Example: `  replay ps --at 03:12 --sort memory -n 10
   replay ps Safari --from 03:00 --to 04:00
+  replay ps --group app
   replay ps 612 --at -5m --format json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.load(); err != nil {
@@ -54,7 +59,10 @@ recorder kept it, else its program.`,
 			if err != nil {
 				return err
 			}
-			q := &psAnswer{a, w, m, f, args, order}
+			q := &psAnswer{a, w, m, f, args, query.Grouping(f.group), order}
+			if err := q.check(); err != nil {
+				return err
+			}
 			if (a.From != "" || a.To != "") && f.at == "" {
 				err = q.history()
 			} else {
@@ -73,6 +81,8 @@ recorder kept it, else its program.`,
 	fl.StringVar(&f.sort, "sort", "cpu", sortUsage())
 	fl.BoolVar(&f.tree, "tree", false, "children below their parents")
 	fl.IntVarP(&f.n, "number", "n", 0, "only the first N")
+	fl.StringVar(&f.group, "group", "", groupUsage)
+	fl.StringSliceVar(&f.more, "columns", nil, columnsUsage)
 	fl.StringVar(&f.step, "step", "", "length of a history's steps")
 	return cmd
 }
@@ -182,10 +192,15 @@ func (q *psAnswer) table() error {
 		return nothing("no processes were recorded at %s", q.a.Show(at))
 	}
 	var list []*query.Process
-	for _, i := range q.m.Choose(len(all), func(i int) (int, []string) { return all[i].PID, []string{all[i].Name} }) {
+	for _, i := range q.m.Choose(len(all), func(i int) (*metric.Instance, int, []string) {
+		return all[i].Instance, all[i].PID, []string{all[i].Name}
+	}) {
 		list = append(list, all[i])
 	}
 	if len(list) == 0 {
+		if err := query.NoOwners(q.a.Archive, q.args); err != nil {
+			return err
+		}
 		var names []string
 		for _, p := range all {
 			names = append(names, p.Name)
@@ -193,7 +208,15 @@ func (q *psAnswer) table() error {
 		return nothing("no process %s at %s%s (with --from and --to, replay ps looks at a span of time)",
 			strings.Join(q.args, ", "), q.a.Show(all[0].At), query.Suggest(q.args[0], names))
 	}
+	stale := func(read int64) {
+		if !q.a.tellStances(hosts, stances) && at-read > int64(3*metric.Process.Interval()) {
+			q.a.remark(fmt.Sprintf("the last reading of processes before that was at %s", q.a.Show(read)))
+		}
+	}
 	q.order(list)
+	if q.group != "" {
+		return q.groups(list, stale)
+	}
 	depth := map[*query.Process]string{}
 	if q.f.tree {
 		list, depth = treeOrder(list)
@@ -202,9 +225,7 @@ func (q *psAnswer) table() error {
 	if q.f.n > 0 && total > q.f.n {
 		list = list[:q.f.n]
 	}
-	if !q.a.tellStances(hosts, stances) && at-list[0].At > int64(3*metric.Process.Interval()) {
-		q.a.remark(fmt.Sprintf("the last reading of processes before that was at %s", q.a.Show(list[0].At)))
-	}
+	stale(list[0].At)
 	err = q.a.present(func() error { return q.text(list, depth) }, func() error {
 		q.attachThreads(at, list)
 		return q.rows(list)
@@ -249,6 +270,9 @@ func (q *psAnswer) rows(list []*query.Process) error {
 func (q *psAnswer) text(list []*query.Process, depth map[*query.Process]string) error {
 	var columns []out.Column
 	fields := answer.Used(answer.Processes, answer.InTable, list)
+	for _, key := range q.f.more {
+		fields = append(fields, answer.ByKey(answer.Processes, key))
+	}
 	for _, f := range fields {
 		columns = append(columns, f.Column())
 	}

@@ -49,11 +49,11 @@ func (q *psAnswer) history() error {
 	find := func(step int64, all bool) ([]*query.History, int, error) {
 		list, found, err := query.Histories(q.a.Archive, q.w, q.m, step, q.a.Zone(), most, all)
 		if err == nil && len(list) == 0 {
-			names := query.InstanceNames(q.a.Archive, q.w, &metric.Desc{Indom: "process"})
-			for i, n := range names {
-				names[i] = query.ProcessName(&metric.Instance{Name: n})
+			if err := query.NoOwners(q.a.Archive, q.args); err != nil {
+				return nil, 0, err
 			}
-			err = nothing("no process %s between %s and %s%s", strings.Join(q.args, ", "), q.a.Show(from), q.a.Show(to), query.Suggest(q.args[0], names))
+			err = nothing("no process %s between %s and %s%s", strings.Join(q.args, ", "), q.a.Show(from), q.a.Show(to),
+				query.Suggest(q.args[0], processNames(q.a.Archive, q.w)))
 		}
 		return list, found, err
 	}
@@ -121,6 +121,9 @@ func (q *psAnswer) historyText(h *query.History, fine []query.HistoryRow, alone 
 	if exe := h.Instance.Label("exe"); exe != "" {
 		q.a.labelled("program  ", exe)
 	}
+	if len(h.Owners) > 0 {
+		q.a.labelled("owners   ", owners(h.Owners))
+	}
 	if h.Start != 0 {
 		q.a.labelled("began    ", q.a.Show(h.Start))
 	} else {
@@ -165,6 +168,15 @@ func (q *psAnswer) historyText(h *query.History, fine []query.HistoryRow, alone 
 	if len(h.Rows) > 0 {
 		q.a.align(rows, "l"+strings.Repeat("r", len(answer.InLife)), 6, 5, 4, 3)
 	}
+}
+
+// owners lists the owners that a process had.
+func owners(list []query.Owned) string {
+	var parts []string
+	for _, o := range list {
+		parts = append(parts, o.Kind+" "+strings.Join(o.Names, ", then "))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // noValues reports whether nothing is known of a process in a step.

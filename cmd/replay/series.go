@@ -174,6 +174,9 @@ func (s *session) nothing(targets []query.Target, f *seriesFlags, r query.Reques
 	}
 	what := strings.Join(names[:min(3, len(names))], ", ")
 	if len(f.instances) > 0 {
+		if err := query.NoOwners(s.Archive, f.instances); err != nil {
+			return err
+		}
 		var known []string
 		for _, t := range targets {
 			if t.Metric != nil {

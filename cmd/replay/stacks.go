@@ -161,9 +161,10 @@ func profiles(s *session, w query.Window, at string, symbols stacks.Symbols, arg
 					continue
 				}
 			}
+			owned := m.OwnedKeys(s.Archive, one, loose)
 			p := stacks.Read(s.Archive, stacks.Request{Window: one, Symbols: symbols, Of: func(t *stacks.Thread) bool {
 				found = true
-				return m.Accept(t.PID, t.Command, loose) || t.Key() != "" && slices.Contains(args, t.Key())
+				return m.Accept(t.PID, t.Command, loose) || owned[t.Process] || t.Key() != "" && slices.Contains(args, t.Key())
 			}})
 			if len(p.Stacks) > 0 {
 				list = append(list, p)

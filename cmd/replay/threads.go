@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/replay/internal/answer"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
 
@@ -59,17 +61,25 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 	if len(all) == 0 {
 		return nothing("no threads were recorded at %s: the class thread is off unless the configuration turns it on", a.Show(at))
 	}
-	owners := query.Processes(a.Archive, w, at, nil)
-	owner := make(map[string]string)
-	for _, p := range owners {
-		owner[p.Archive.Host.ID+"/"+p.Instance.Key] = p.Name
+	processes := make(map[string]*query.Process)
+	for _, p := range query.Processes(a.Archive, w, at, nil) {
+		processes[p.Archive.Host.ID+"/"+p.Instance.Key] = p
 	}
-	of := func(t *query.Process) string { return owner[t.Archive.Host.ID+"/"+t.Instance.Label("process")] }
+	unknown := &query.Process{Instance: &metric.Instance{}}
+	process := func(t *query.Process) *query.Process {
+		return cmp.Or(processes[t.Archive.Host.ID+"/"+t.Instance.Label("process")], unknown)
+	}
+	of := func(t *query.Process) string { return process(t).Name }
 	var list []*query.Process
-	for _, i := range m.Choose(len(all), func(i int) (int, []string) { return all[i].PID, []string{of(all[i]), all[i].Name} }) {
+	for _, i := range m.Choose(len(all), func(i int) (*metric.Instance, int, []string) {
+		return process(all[i]).Instance, all[i].PID, []string{of(all[i]), all[i].Name}
+	}) {
 		list = append(list, all[i])
 	}
 	if len(list) == 0 {
+		if err := query.NoOwners(a.Archive, args); err != nil {
+			return err
+		}
 		return nothing("no threads of %s were recorded at %s", strings.Join(args, ", "), a.Show(at))
 	}
 	order(list)

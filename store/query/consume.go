@@ -14,10 +14,13 @@ import (
 // topper adds up what processes used, chunk by chunk. It keeps the processes that still live, the
 // sums by group, and of the single processes that ended only those that may be among the biggest.
 type topper struct {
-	a      Archive
-	w      Window
-	group  Grouping
-	names  func(string) bool // by name, the processes to add up; nil for all
+	a     Archive
+	w     Window
+	group Grouping
+	names func(string) bool // by name, the processes to add up; nil for all
+	// only, if set, says which processes are added up: by the name that a process had first and the
+	// owners that it had last.
+	only   func(named, owned *metric.Instance) bool
 	by     By
 	most   int // how many single processes to rank; 0 for all
 	every  int64
@@ -49,6 +52,7 @@ type groupKey struct{ host, boot, name string }
 // life is a process for which more summaries may come.
 type life struct {
 	*Consumer
+	latest  *metric.Instance // with the owners that it had last
 	last    [NumProcessCounters]store.Point
 	known   [NumProcessCounters]bool
 	level   store.Point
@@ -166,7 +170,7 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 				continue
 			}
 			if s.Count == 0 {
-				if t.owned {
+				if t.owned || t.only != nil {
 					t.known(s)
 				}
 				continue
@@ -208,8 +212,8 @@ func (t *topper) known(s *store.Summary) (key string, l *life) {
 		key = s.Archive.Host.ID + "/" + s.Archive.BootID + "/" + key
 	}
 	l = t.lives[key]
-	if l != nil && t.owned {
-		l.Instance = s.Instance
+	if l != nil {
+		l.latest = s.Instance
 	}
 	return key, l
 }
@@ -246,13 +250,14 @@ func (t *topper) life(s *store.Summary) *life {
 		l.Runs++
 	}
 	l.stand(s.Instance, s.First.Wall)
+	l.latest = s.Instance
 	t.lives[key] = l
 	return l
 }
 
-// apart reports whether each process is added up by itself first. Which owner it belongs to is not
+// apart reports whether each process is added up by itself first: which owner it belongs to is not
 // known before its end.
-func (t *topper) apart() bool { return t.group == PerProcess || t.owned }
+func (t *topper) apart() bool { return t.group == PerProcess || t.owned || t.only != nil }
 
 // join adds what a process used to its group.
 func (t *topper) join(c *Consumer) {
@@ -294,6 +299,9 @@ func (t *topper) addCrowds() {
 	for e := range t.a.Events(t.w.From, t.w.To, metric.EventProcessExits) {
 		name, n := e.Label("name"), countOf(e.Label("count"))
 		if name == "" || n == 0 || !t.w.Wants(e.Archive.Host.ID) {
+			continue
+		}
+		if in := (&metric.Instance{Name: name}); t.only != nil && !t.only(in, in) {
 			continue
 		}
 		k := groupKey{host: e.Archive.Host.ID, name: name}
@@ -458,6 +466,14 @@ func (t *topper) settle(begin int64) {
 		delete(t.lives, key)
 		if !t.apart() {
 			continue
+		}
+		if t.only != nil && !t.only(l.Instance, l.latest) {
+			t.count--
+			t.free = append(t.free, l)
+			continue
+		}
+		if t.owned {
+			l.Instance = l.latest
 		}
 		if t.group != PerProcess {
 			t.join(l.Consumer)

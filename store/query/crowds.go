@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"tachograph/store"
 )
 
@@ -76,11 +78,14 @@ func (t *topper) crowds(d *store.Totals) {
 			most = max(most, amount)
 		}
 	}
-	if t.group == PerProcess {
+	if t.group == PerProcess && (t.only == nil || slices.ContainsFunc(d.Crowds, func(c store.Crowd) bool { return t.only(&c.Instance, &c.Instance) })) {
 		t.bounded = append(t.bounded, bounded{placeOf(d), most})
 	}
 	for i := range d.Crowds {
 		c := &d.Crowds[i]
+		if t.only != nil && !t.only(&c.Instance, &c.Instance) {
+			continue
+		}
 		n, _ := t.size(d, c)
 		if n == 0 {
 			if t.silent != nil {

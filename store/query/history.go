@@ -20,6 +20,8 @@ type History struct {
 	From, To int64
 	// Names are the names it had, in order, if they changed.
 	Names []string
+	// Owners are those that it had.
+	Owners []Owned
 	// Exit is the event of its end, if that was recorded in the window.
 	Exit *store.Event
 	// Ended says that recording went on after it was last seen.
@@ -60,12 +62,13 @@ func (r *HistoryRow) Memory() float64 {
 	return r.Levels[Resident]
 }
 
-// Matcher chooses processes by pid or by name. A name without wildcards means processes of
+// Matcher chooses processes by pid, by name or by owner. A name without wildcards means processes of
 // exactly that name, or if there are none, processes whose name contains it.
 type Matcher struct {
 	pids     map[int]bool
 	patterns []*Pattern
 	words    []string
+	owners   []*ownerPattern
 }
 
 // NewMatcher parses the arguments of a command; with none, everything matches.
@@ -74,6 +77,14 @@ func NewMatcher(args []string) (*Matcher, error) {
 	for _, arg := range args {
 		if pid, err := strconv.Atoi(arg); err == nil && pid >= 0 {
 			m.pids[pid] = true
+			continue
+		}
+		o, err := parseOwner(arg)
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			m.owners = append(m.owners, o)
 			continue
 		}
 		p, err := ParsePattern(arg)
@@ -89,7 +100,18 @@ func NewMatcher(args []string) (*Matcher, error) {
 }
 
 // All reports whether everything matches.
-func (m *Matcher) All() bool { return len(m.pids) == 0 && len(m.patterns) == 0 }
+func (m *Matcher) All() bool { return len(m.pids) == 0 && len(m.patterns) == 0 && len(m.owners) == 0 }
+
+// loosens reports whether m accepts more processes if none is called exactly as its words say.
+func (m *Matcher) loosens() bool {
+	return len(m.words) > 0 || slices.ContainsFunc(m.owners, func(o *ownerPattern) bool { return o.word != "" })
+}
+
+// Owns reports whether a process matches by one of its owners; loose also accepts owners whose
+// name contains a word.
+func (m *Matcher) Owns(in *metric.Instance, loose bool) bool {
+	return slices.ContainsFunc(m.owners, func(o *ownerPattern) bool { return o.owns(in, loose) })
+}
 
 // Accept reports whether a process with this pid and name matches; loose also accepts names that
 // contain a word.
@@ -113,16 +135,14 @@ func (m *Matcher) Accept(pid int, name string, loose bool) bool {
 }
 
 // Choose returns which of n processes match.
-func (m *Matcher) Choose(n int, get func(int) (pid int, names []string)) []int {
+func (m *Matcher) Choose(n int, get func(int) (process *metric.Instance, pid int, names []string)) []int {
 	for _, loose := range []bool{false, true} {
 		var out []int
 		for i := range n {
-			pid, names := get(i)
-			for _, name := range names {
-				if m.Accept(pid, name, loose) {
-					out = append(out, i)
-					break
-				}
+			in, pid, names := get(i)
+			accept := func(name string) bool { return m.Accept(pid, name, loose) }
+			if m.Owns(in, loose) || slices.ContainsFunc(names, accept) {
+				out = append(out, i)
 			}
 		}
 		if len(out) > 0 {
@@ -165,7 +185,7 @@ func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location,
 func historiesOf(a Archive, w Window, chosen []*store.Life, step int64, zone *time.Location, all bool) (list []*History, err error) {
 	byInstance := make(map[*metric.Instance]*History)
 	for _, l := range chosen {
-		h := &History{From: l.From, To: l.To, Names: lifeNames(l), Gains: noCounters(), Peak: math.NaN()}
+		h := &History{From: l.From, To: l.To, Names: lifeNames(l), Owners: ownersOf(l), Gains: noCounters(), Peak: math.NaN()}
 		h.Process = Process{Archive: l.Archive, Instance: l.Instance, PID: ProcessID(l.Instance), Name: ProcessName(l.Instance),
 			Start: l.Instance.Began(), Rates: noCounters(), Totals: noCounters(), Levels: noLevels()}
 		list = append(list, h)
@@ -185,6 +205,36 @@ func historiesOf(a Archive, w Window, chosen []*store.Life, step int64, zone *ti
 		return nil, err
 	}
 	return list, nil
+}
+
+// Owned are the owners of a kind that a process had in its life.
+type Owned struct {
+	Kind  string
+	Names []string // the latest last
+}
+
+// ownersOf returns the owners that a process had, by kind.
+func ownersOf(l *store.Life) (list []Owned) {
+	labels := [][]metric.Label{l.Instance.Labels}
+	if len(l.Names) > 0 {
+		labels = nil
+		for _, n := range l.Names {
+			labels = append(labels, n.Labels)
+		}
+	}
+	for _, kind := range metric.OwnerKinds {
+		o := Owned{Kind: kind}
+		for _, of := range labels {
+			name := (&metric.Instance{Labels: of}).Label(kind)
+			if n := len(o.Names); name != "" && (n == 0 || o.Names[n-1] != name) {
+				o.Names = append(o.Names, name)
+			}
+		}
+		if o.Names != nil {
+			list = append(list, o)
+		}
+	}
+	return list
 }
 
 func lifeNames(l *store.Life) []string {

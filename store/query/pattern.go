@@ -94,19 +94,33 @@ func MatchMetrics(a Archive, pattern string) ([]*metric.Desc, error) {
 }
 
 // InstanceFilter returns a filter for instances whose name or key matches any of the patterns, or
-// for processes and stacks whose name without its number does, and what such instances have in
-// common. Both are nil when there are no patterns.
+// for processes and stacks whose name without its number does, or that belong to an owner that a
+// pattern such as app=Safari means, and what such instances have in common. Both are nil when
+// there are no patterns.
 func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) bool, *store.Sought, error) {
 	if len(patterns) == 0 {
 		return nil, nil, nil
 	}
 	var ps []*Pattern
+	var owners []*ownerPattern
 	for _, s := range patterns {
+		o, err := parseOwner(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		if o != nil {
+			owners = append(owners, o)
+			continue
+		}
 		p, err := ParsePattern(s)
 		if err != nil {
 			return nil, nil, err
 		}
 		ps = append(ps, p)
+	}
+	sought := soughtBy(ps...)
+	for _, o := range owners {
+		sought.Labels = append(sought.Labels, o.labels()...)
 	}
 	return func(indom string, in *metric.Instance) bool {
 		for _, p := range ps {
@@ -117,8 +131,8 @@ func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) 
 				return true
 			}
 		}
-		return false
-	}, soughtBy(ps...), nil
+		return slices.ContainsFunc(owners, func(o *ownerPattern) bool { return o.owns(in, false) })
+	}, sought, nil
 }
 
 // Nearest returns up to n of the names that are spelled most like s, or that people mean by it,

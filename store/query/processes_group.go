@@ -24,6 +24,9 @@ func Groups(list []*Process, by Grouping) []*Group {
 		if g == nil {
 			kind, name := by.title(p)
 			g = &Group{Kind: kind, Sum: newSum(p, k.group, name)}
+			if kind != "" {
+				g.Sum.Instance.Labels = []metric.Label{{Name: kind, Value: name}}
+			}
 			groups[k] = g
 			order = append(order, g)
 		}

@@ -168,6 +168,9 @@ func (m *Matcher) sought(loose bool) *store.Sought {
 		s.Traits = append(s.Traits, chunk.Trait{Ends: []chunk.Ending{{Value: uint64(pid), First: true}}})
 		s.Labels = []string{"pid"} // See ProcessID.
 	}
+	for _, o := range m.owners {
+		s.Labels = append(s.Labels, o.labels()...)
+	}
 	if loose {
 		for _, word := range m.words {
 			p := &Pattern{re: regexp.MustCompile("(?i)" + regexp.QuoteMeta(word))}
@@ -184,7 +187,7 @@ func (m *Matcher) livesOf(a Archive, w Window) []*store.Life {
 		if s := m.sought(loose); s != nil {
 			var few bool
 			keys, few = keysOf(a, "process", w, s, func(in *metric.Instance) bool {
-				return m.Accept(ProcessID(in), ProcessName(in), loose)
+				return m.Owns(in, loose) || m.Accept(ProcessID(in), ProcessName(in), loose)
 			})
 			if few && len(keys) == 0 {
 				continue
@@ -193,7 +196,7 @@ func (m *Matcher) livesOf(a Archive, w Window) []*store.Life {
 		var out []*store.Life
 		for l := range a.Lives("process", w.From, w.To, keys...) {
 			accept := func(name string) bool { return m.Accept(ProcessID(l.Instance), name, loose) }
-			if w.Wants(l.Archive.Host.ID) && slices.ContainsFunc(lifeNames(l), accept) {
+			if w.Wants(l.Archive.Host.ID) && (slices.ContainsFunc(lifeNames(l), accept) || m.owned(l, loose)) {
 				c := *l
 				out = append(out, &c)
 			}
@@ -203,4 +206,25 @@ func (m *Matcher) livesOf(a Archive, w Window) []*store.Life {
 		}
 	}
 	return nil
+}
+
+// owned reports whether a process matches by an owner that it had at any time.
+func (m *Matcher) owned(l *store.Life, loose bool) bool {
+	return m.Owns(l.Instance, loose) || slices.ContainsFunc(l.Names, func(n store.Naming) bool {
+		return m.Owns(&metric.Instance{Labels: n.Labels}, loose)
+	})
+}
+
+// OwnedKeys returns the keys of the processes in a window that match by one of their owners.
+func (m *Matcher) OwnedKeys(a Archive, w Window, loose bool) map[string]bool {
+	keys := make(map[string]bool)
+	if len(m.owners) == 0 {
+		return keys
+	}
+	for l := range a.Lives("process", w.From, w.To) {
+		if w.Wants(l.Archive.Host.ID) && m.owned(l, loose) {
+			keys[l.Instance.Key] = true
+		}
+	}
+	return keys
 }

@@ -129,6 +129,19 @@ func (r *Ranking) add(t *topper) {
 // the window, what it had already used when it was first seen counts as well. Each host is summed
 // up separately: its readings, its time and what its kernel reports are its own.
 func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
+	return TopOf(a, w, &Matcher{}, by, group, n)
+}
+
+// TopOf is like Top for the processes that m chooses. The totals are theirs.
+func TopOf(a Archive, w Window, m *Matcher, by By, group Grouping, n int) (*Ranking, error) {
+	r, err := topOf(a, w, m, false, by, group, n)
+	if err == nil && r.N == 0 && m.loosens() {
+		return topOf(a, w, m, true, by, group, n)
+	}
+	return r, err
+}
+
+func topOf(a Archive, w Window, m *Matcher, loose bool, by By, group Grouping, n int) (*Ranking, error) {
 	fields := mapFields(a, byCounters[by], nil)
 	if by == ByMemory {
 		fields = mapFields(a, nil, []ProcessLevel{Footprint, Resident, Highest})
@@ -144,11 +157,16 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 			continue
 		}
 		t := &topper{a: a, group: group, by: by, most: n, exact: make(map[totalsKey]bool)}
+		if !m.All() {
+			t.only = func(named, owned *metric.Instance) bool {
+				return m.Owns(owned, loose) || m.Accept(ProcessID(named), ProcessName(named), loose)
+			}
+		}
 		if err := t.bounds(one); err != nil {
 			return nil, err
 		}
 		single := group == PerProcess
-		t.digested = group != PerParent && !(single && (n == 0 || by == ByRuns))
+		t.digested = group != PerParent && !(single && (n == 0 || by == ByRuns)) && len(m.pids) == 0
 		for more := true; more; {
 			t.add(fields, nil)
 			more = single && t.digested && !t.enough()
@@ -224,7 +242,7 @@ func (t *topper) complete(list []*Consumer, done *fieldMap) {
 		_, counted := done.counts(name)
 		return counted
 	})
-	more := &topper{a: t.a, group: t.group, w: t.w, own: t.own, begins: t.begins, every: t.every, digested: t.digested, exact: t.exact}
+	more := &topper{a: t.a, group: t.group, only: t.only, w: t.w, own: t.own, begins: t.begins, every: t.every, digested: t.digested, exact: t.exact}
 	shown := make(map[groupKey]*Consumer)
 	var keys []string
 	for _, c := range list {
@@ -263,6 +281,9 @@ func (t *topper) atEnd(list []*Consumer, names []string, take func(*store.Run)) 
 	}
 	sel := t.w.Selection(names...)
 	if t.group != PerProcess {
+		if t.only != nil {
+			sel.Instance = func(_ string, in *metric.Instance) bool { return t.only(in, in) }
+		}
 		sel.From = t.w.To - t.every - t.every/2
 		for run := range t.a.Select(sel) {
 			take(run)

@@ -100,7 +100,7 @@ func index(p *Part, instances map[[4]string]*metric.Instance) *part {
 						out.lives = append(out.lives, l)
 					}
 					l.To = b.At.Wall
-					if n := len(l.Names); n == 0 || l.Names[n-1].Name != in.Name {
+					if n := len(l.Names); n == 0 || l.Names[n-1].Name != in.Name || !slices.Equal(l.Names[n-1].Labels, in.Labels) {
 						l.Names = append(l.Names, store.Naming{From: b.At.Wall, Name: in.Name, Labels: in.Labels})
 					}
 				}

@@ -38,7 +38,7 @@ func Load(path string) ([]*Part, error) {
 //	interval fast 1s
 //	metric NAME TYPE SEMANTICS INDOM|- CLASS [UNITS...]
 //	  help TEXT | width N | clamped | restarts never | formula EXPR | unsupported TEXT | source TEXT
-//	instance INDOM KEY NAME... [label=value...]
+//	instance INDOM KEY NAME... [label=value...] [label="several words"...]
 //	clock 30s                        the wall clock jumps ahead by so much
 //	tick CLASS AT
 //	  METRIC[KEY] VALUE              a number, "text", or !why-absent
@@ -309,7 +309,13 @@ func (p *parser) attribute(name, text string) error {
 func (p *parser) instance(args []string) error {
 	in := &metric.Instance{ID: uint64(len(p.instances) + 1), Key: args[1]}
 	var name []string
-	for _, a := range args[2:] {
+	for i := 2; i < len(args); i++ {
+		a := args[i]
+		for strings.Count(a, `"`) == 1 && i+1 < len(args) {
+			i++
+			a += " " + args[i]
+		}
+		a = strings.ReplaceAll(a, `"`, "")
 		if k, v, ok := strings.Cut(a, "="); ok {
 			in.Labels = append(in.Labels, metric.Label{Name: k, Value: v})
 		} else {

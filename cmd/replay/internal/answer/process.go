@@ -12,7 +12,7 @@ import (
 type Process = *query.Process
 
 // Processes are the fields of a process at an instant, in the order in which programs get them.
-var Processes = []Field[Process]{
+var Processes = append([]Field[Process]{
 	{Name: "pid", Key: "pid", Of: func(p Process) float64 { return float64(p.PID) }, Unit: Number, Low: true,
 		Pane: Pane{Title: "PID", Width: 7, Keep: 1, Example: "612"}},
 	{Name: "ppid", Key: "ppid", Of: ppid, Unit: Number, Low: true, Pane: Pane{Title: "PPID", Width: 7, Keep: 12, Example: "1"}},
@@ -42,7 +42,7 @@ var Processes = []Field[Process]{
 	{Name: "thread_count", Key: "threads", Of: level(query.Threads), Unit: Number, Keep: 1, Pane: Pane{Title: "THR", Width: 4, Keep: 9, Example: "100"}},
 	{Name: "priority", Of: level(query.Priority), Unit: Number},
 	{Name: "nice", Of: level(query.Nice), Unit: Number},
-}
+}, owners(func(p Process, kind string) string { return p.Instance.Label(kind) })...)
 
 // The keys of the columns that people see, in their order: in the table of ps and on the screen of
 // browse, where the name is last, and of the courses of a process's life in both.

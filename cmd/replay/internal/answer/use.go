@@ -79,7 +79,9 @@ var Places = slices.Concat(
 		{Key: "share", Of: (*Place).share, Unit: Share, Keep: 3},
 		{Name: "from", Time: func(p *Place) int64 { return p.Consumer.From }},
 		{Name: "to", Time: func(p *Place) int64 { return p.Consumer.To }},
-	})
+		{Key: "kind", Word: func(p *Place) string { return p.Owned }, Keep: 5},
+	},
+	owners(ownerOfPlace))
 
 // InRanking are the keys of the columns that people see of a ranking, after the pid or the
 // number of processes and before the name.
