@@ -115,6 +115,11 @@ func (q *diffAnswer) each(fn func(h *metric.Host, found *query.Differences, chan
 			changes = changes[:q.f.n]
 		}
 		q.shown = append(q.shown, changes...)
+		for _, change := range changes {
+			if e := change.Event; e != nil && query.Killing(e) && query.OwnersRecorded(q.a.Archive) {
+				change.NewText = query.EventText(q.a.Archive, e, human.Bytes)
+			}
+		}
 		if err := fn(&h, found, changes); err != nil {
 			return err
 		}

@@ -229,11 +229,11 @@ func (q *overviewAnswer) topLines(o *query.Overview, left int) {
 	} else {
 		byCPU, byMemory = max(left-heading, 2), 0
 	}
-	q.topTable(query.ByCPU, o.CPU, byCPU)
-	q.topTable(query.ByMemory, o.Memory, byMemory)
+	q.topTable(o, query.ByCPU, o.CPU, byCPU)
+	q.topTable(o, query.ByMemory, o.Memory, byMemory)
 }
 
-func (q *overviewAnswer) topTable(by query.By, r *query.Ranking, most int) {
+func (q *overviewAnswer) topTable(o *query.Overview, by query.By, r *query.Ranking, most int) {
 	if len(r.Consumers) == 0 || most == 0 {
 		return
 	}
@@ -244,7 +244,7 @@ func (q *overviewAnswer) topTable(by query.By, r *query.Ranking, most int) {
 	rows[0][1] = "OF A CORE" // The machine's cpu, above, is of all of them.
 	for _, c := range r.Consumers[:min(most, len(r.Consumers))] {
 		place := &answer.Place{Consumer: c, Ranking: r, By: by}
-		rows = append(rows, append([]string{name(c.Name)}, answer.Texts(answer.Places, answer.InSummary, place)...))
+		rows = append(rows, append([]string{name(c.Name + o.Belongings.Of(c.Name).Beside(c.Name))}, answer.Texts(answer.Places, answer.InSummary, place)...))
 	}
 	q.a.stdout.Println()
 	q.a.align(rows, "l"+strings.Repeat("r", len(answer.InSummary)), 5, 4, 6, 2)

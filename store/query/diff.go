@@ -152,17 +152,18 @@ func Compare(a Archive, r DiffRequest) (*Differences, error) {
 	d.moved = s.moved(candidates)
 	out := slices.Concat(tunables, changes, d.processes(p, names), d.failures(p), d.restarts(), events)
 	sortChanges(out)
+	b := d.belongings(out)
 	if !r.All {
-		out = merged(d, s, p, out)
+		out = merged(d, s, p, d.ofOwners(out, p, b))
 	}
-	d.belong(out)
+	d.belong(out, b)
 	out = ofRestarts(out)
 	sortChanges(out)
 	found := &Differences{Changes: out}
 	if len(out) == 0 {
 		found.Largest = d.largest(s, p)
-		if found.Largest != nil {
-			d.belong([]*Change{found.Largest})
+		if one := found.Largest; one != nil {
+			d.belong([]*Change{one}, d.belongings([]*Change{one}))
 		}
 	}
 	return found, nil

@@ -15,17 +15,22 @@ func (d *differ) group() Grouping { return cmp.Or(d.r.Group, PerName) }
 // called returns what tells the group of a process from others; "" if it belongs to none.
 func (d *differ) called(in *metric.Instance) string { return d.group().key(in) }
 
+// belongings returns whose the processes are that changes are about; nothing where owners are
+// compared anyway.
+func (d *differ) belongings(list []*Change) Belongings {
+	if d.group() != PerName || !slices.ContainsFunc(list, func(c *Change) bool { return c.Process != nil }) {
+		return nil
+	}
+	return BelongingsOf(d.a, d.r.A, d.r.B)
+}
+
 // belong says of changes whose the processes are that they are about. Where owners are compared,
 // it gives these their names.
-func (d *differ) belong(list []*Change) {
-	if d.group().OfOwners() {
+func (d *differ) belong(list []*Change, b Belongings) {
+	if d.group() != PerName {
 		d.nameOwners(list)
 		return
 	}
-	if !slices.ContainsFunc(list, func(c *Change) bool { return c.Process != nil || c.By != nil }) {
-		return
-	}
-	b := BelongingsOf(d.a, d.r.A, d.r.B)
 	for _, c := range list {
 		for _, one := range append([]*Change{c}, c.Also...) {
 			if one.Process != nil {
@@ -36,6 +41,106 @@ func (d *differ) belong(list []*Change) {
 			}
 		}
 	}
+}
+
+// alone is the part of an owner's change that the processes of one name must account for to be
+// named instead of the owner.
+const alone = 2.0 / 3
+
+// ofOwners replaces the changes of several names that have one owner by that of the owner, where
+// none of the names accounts for most of it. What people do in a session is no single thing.
+func (d *differ) ofOwners(list []*Change, p *processPair, b Belongings) []*Change {
+	members := make(map[Whose][]*Change)
+	for _, c := range list {
+		if whose := b.Of(c.Subject); c.Kind == ProcessChange && c.Aspect != EndsBadly && whose != (Whose{}) && whose.Kind != metric.OwnerSession {
+			members[whose] = append(members[whose], c)
+		}
+	}
+	joined := make(map[*Change]*Change) // with what is left of them
+	var out []*Change
+	for _, whose := range slices.SortedFunc(maps.Keys(members), func(x, y Whose) int { return cmp.Compare(x.Key(), y.Key()) }) {
+		if some := members[whose]; len(some) > 1 {
+			if c := d.ofOwner(whose, some, p, b); c != nil {
+				out = append(out, c)
+				for _, one := range some {
+					joined[one] = one.without(c)
+				}
+			}
+		}
+	}
+	if len(out) == 0 {
+		return list
+	}
+	for _, c := range list {
+		rest, ok := joined[c]
+		if !ok {
+			rest = c
+		}
+		if rest != nil {
+			out = append(out, rest)
+		}
+	}
+	sortChanges(out)
+	return out
+}
+
+// without returns what is left of the changes of a name without the aspects that its owner's
+// changes have; nil if that is nothing.
+func (c *Change) without(owner *Change) *Change {
+	said := func(one *Change) bool {
+		return one.Aspect == owner.Aspect || slices.ContainsFunc(owner.Also, func(o *Change) bool { return o.Aspect == one.Aspect })
+	}
+	left := slices.DeleteFunc(append([]*Change{c}, c.Also...), said)
+	if len(left) == 0 {
+		return nil
+	}
+	left[0].Also = left[1:]
+	return left[0]
+}
+
+// ofOwner returns the change of an owner of which several names changed, in the aspects for most
+// of which no single name accounts; nil if there are none.
+func (d *differ) ofOwner(whose Whose, members []*Change, p *processPair, b Belongings) *Change {
+	names := slices.Sorted(slices.Values(b.Names(whose, mostNames)))
+	count := 0
+	for _, name := range names {
+		if used := p.b.byName[name]; used != nil && b.Of(name) == whose {
+			count += used.Count
+		}
+	}
+	var found []*Change
+	for _, as := range aspects {
+		before, after, effect, most := 0.0, 0.0, 0.0, 0.0
+		for _, name := range names {
+			if b.Of(name) == whose {
+				before, after = before+p.a.amount(name, as.of), after+p.b.amount(name, as.of)
+			}
+		}
+		for _, c := range members {
+			for _, one := range append([]*Change{c}, c.Also...) {
+				if one.Aspect == as.name && one.Kind == ProcessChange {
+					effect, most = max(effect, one.Effect), max(most, (one.After-one.Before)/(after-before))
+				}
+			}
+		}
+		impact, large := d.sizeable(as.name, before, after)
+		if !large || effect == 0 || most >= alone {
+			continue
+		}
+		c := &Change{Kind: ProcessChange, Archive: members[0].Archive, Subject: whose.Words(count), Aspect: as.name, Before: before, After: after,
+			Units: as.units, Rate: as.rate, Impact: impact, Effect: effect, Process: members[0].Process}
+		c.Score = score(c)
+		if after < before {
+			c.Score *= lessScore
+		}
+		found = append(found, c)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	sortChanges(found)
+	found[0].Also = found[1:]
+	return found[0]
 }
 
 // nameOwners replaces the keys of owners by their names.

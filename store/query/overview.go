@@ -22,8 +22,9 @@ type Overview struct {
 	// Loops are programs that were started again and again, only to fail.
 	Loops  []*Runs
 	Gauges []*Gauge
-	// CPU and Memory rank the processes of each name.
+	// CPU and Memory rank the processes of each name, and Belongings say whose these are.
 	CPU, Memory *Ranking
+	Belongings  Belongings
 }
 
 // OverviewOf composes the overview of one host: gauges with so many points at most, rankings with
@@ -56,6 +57,7 @@ func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview,
 		top, err := TopNames(a, w, names, ByCPU, ByMemory)
 		if err == nil {
 			o.CPU, o.Memory = top[0], top[1]
+			o.Belongings = BelongingsOf(a, w)
 		}
 		return err
 	})

@@ -15,13 +15,14 @@ import (
 // that none is known.
 type Whose struct{ Kind, Name string }
 
-// kernelService is the service of the kernel's threads, which says no more than their names.
-const kernelService = "kernel"
+// themselves are services that say no more than the names of their processes: that of the kernel's
+// threads, and that of systemd itself.
+var themselves = []string{"kernel", "init.scope"}
 
 // WhoseIs returns whose a process is, or a control group.
 func WhoseIs(in *metric.Instance) Whose {
 	kind, name := in.MainOwner()
-	if kind == metric.OwnerService && name == kernelService {
+	if kind == metric.OwnerService && slices.Contains(themselves, name) {
 		return Whose{}
 	}
 	return Whose{kind, name}
