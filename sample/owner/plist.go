@@ -65,8 +65,8 @@ func binaryTexts(b []byte, keys []string, found map[string]string) bool {
 	}
 	values := refs[n*uint64(l.ref):]
 	for i := range int(n) {
-		if key := l.key(number(refs[i*l.ref:][:l.ref]), keys); key != "" {
-			if text, ok := l.firstText(number(values[i*l.ref:][:l.ref])); ok {
+		if key := l.key(bigEndian(refs[i*l.ref:][:l.ref]), keys); key != "" {
+			if text, ok := l.firstText(bigEndian(values[i*l.ref:][:l.ref])); ok {
 				found[key] = text
 			}
 		}
@@ -74,8 +74,8 @@ func binaryTexts(b []byte, keys []string, found map[string]string) bool {
 	return true
 }
 
-// number reads a big-endian number of at most 8 bytes.
-func number(b []byte) (v uint64) {
+// bigEndian reads a big-endian number of at most 8 bytes.
+func bigEndian(b []byte) (v uint64) {
 	for _, c := range b {
 		v = v<<8 | uint64(c)
 	}
@@ -88,7 +88,7 @@ func (l *binaryList) object(i uint64, kind byte) (rest []byte, count uint64, ok 
 	if i >= uint64(len(l.offsets)/l.offset) {
 		return nil, 0, false
 	}
-	at := number(l.offsets[int(i)*l.offset:][:l.offset])
+	at := bigEndian(l.offsets[int(i)*l.offset:][:l.offset])
 	if at >= uint64(len(l.objects)) || l.objects[at]>>4 != kind {
 		return nil, 0, false
 	}
@@ -101,7 +101,7 @@ func (l *binaryList) object(i uint64, kind byte) (rest []byte, count uint64, ok 
 		if len(rest) < 1+size {
 			return nil, 0, false
 		}
-		rest, count = rest[1+size:], number(rest[1:1+size])
+		rest, count = rest[1+size:], bigEndian(rest[1:1+size])
 	}
 	return rest, count, count <= uint64(len(rest))
 }
@@ -131,7 +131,7 @@ func (l *binaryList) firstText(i uint64) (string, bool) {
 		if n == 0 || len(refs) < l.ref {
 			return "", false
 		}
-		i = number(refs[:l.ref])
+		i = bigEndian(refs[:l.ref])
 	}
 	return l.text(i, longestText)
 }
