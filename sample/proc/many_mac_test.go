@@ -46,7 +46,8 @@ func TestMacSweepThatIsNotDoneGoesOnWhereItStopped(t *testing.T) {
 }
 
 // Two thousand processes take five times the calls of four hundred, in the first sweep and later,
-// and the list of processes is fetched once. TestMacCrowd also counts the calls that this fake does not.
+// the list of processes is fetched once, and only services are asked for their signatures. TestMacCrowd
+// also counts the calls that this fake does not.
 func TestMacCallsGrowWithTheProcesses(t *testing.T) {
 	const sweeps = 4
 	count := func(n int) (calls [sweeps]map[string]int) {
@@ -70,8 +71,13 @@ func TestMacCallsGrowWithTheProcesses(t *testing.T) {
 		if few[i]["list"] != 1 || many[i]["list"] != 1 {
 			t.Errorf("sweep %d: the list was fetched %d and %d times", i, few[i]["list"], many[i]["list"])
 		}
-		delete(few[i], "list")
-		delete(many[i], "list")
+		if few[i]["signing"] != many[i]["signing"] {
+			t.Errorf("sweep %d: %d and %d signatures were asked for", i, few[i]["signing"], many[i]["signing"])
+		}
+		for _, calls := range []map[string]int{few[i], many[i]} {
+			delete(calls, "list")
+			delete(calls, "signing")
+		}
 		for name := range many[i] {
 			if many[i][name] != 5*few[i][name] {
 				t.Errorf("sweep %d: %d %s calls for 2,000 processes, %d for 400", i, many[i][name], name, few[i][name])

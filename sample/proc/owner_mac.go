@@ -61,7 +61,7 @@ func byAge(list []*process[macProcess]) {
 // findOwner finds out whose p is. It is called when p is new, and after an exec.
 func (m *macKernel) findOwner(p *process[macProcess]) {
 	q := &p.platform
-	q.group = m.coalitionOf(q.coalition)
+	q.group, q.signed = m.coalitionOf(q.coalition), nil
 	place := owner.PlaceOf(q.program())
 	responsible := m.responsible(p)
 	q.app = m.appOf(p, place, responsible)
@@ -191,7 +191,7 @@ func (m *macKernel) findService(p *process[macProcess]) {
 		q.service = cmp.Or(q.service, label)
 		return
 	}
-	if q.app == nil && q.service != "" {
+	if q.app == nil && q.service != "" && q.signed == nil {
 		q.signed = m.signatureOf(p)
 	}
 	if q.alone && (q.group.first == 0 || q.group.first == p.start) {
