@@ -71,7 +71,7 @@ type macProcess struct {
 	micros    int64 // wall clock at the start: with the pid, it identifies the process
 	parent    uint64
 	coalition uint64 // the resource coalition, which it never leaves; 0 is unknown
-	group     *macCoalition
+	group     *macGroup
 	app       *macApp // that it works for; nil is none
 	service   string  // the job of launchd that it belongs to
 	signed    *macSignature

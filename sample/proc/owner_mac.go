@@ -18,9 +18,9 @@ var (
 	noOwner   = metric.ReasonFor("works for no app and no service")
 )
 
-// macCoalition is a set of processes that launchd started as one job or one app, with all that
+// macGroup is a set of processes that launchd started as one job or one app, with all that
 // they have started.
-type macCoalition struct {
+type macGroup struct {
 	app     *macApp // of the first member that launchd started in an app
 	first   uint64  // the member that launchd started for itself; 0 until one has been met
 	service string
@@ -31,14 +31,14 @@ type macCoalition struct {
 type macBelongings struct {
 	apps       macApps
 	signatures map[string]*macSignature // by the path of the program
-	coalitions map[uint64]*macCoalition
+	coalitions map[uint64]*macGroup
 	jobs       *owner.Jobs
 	console    uint32 // the user at the screen
 	atConsole  bool
 }
 
 func newMacBelongings() macBelongings {
-	return macBelongings{signatures: make(map[string]*macSignature), coalitions: make(map[uint64]*macCoalition), jobs: new(owner.Jobs)}
+	return macBelongings{signatures: make(map[string]*macSignature), coalitions: make(map[uint64]*macGroup), jobs: new(owner.Jobs)}
 }
 
 // launchd is the number of the process that starts all apps and services.
@@ -133,10 +133,10 @@ func (q *macProcess) program() string {
 
 // coalitionOf returns the coalition with a number. A process whose coalition is not known is alone
 // in one.
-func (m *macKernel) coalitionOf(id uint64) *macCoalition {
+func (m *macKernel) coalitionOf(id uint64) *macGroup {
 	c := m.belong.coalitions[id]
 	if c == nil {
-		c = new(macCoalition)
+		c = new(macGroup)
 		if id != 0 {
 			m.belong.coalitions[id] = c
 		}
