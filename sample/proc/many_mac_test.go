@@ -46,8 +46,8 @@ func TestMacSweepThatIsNotDoneGoesOnWhereItStopped(t *testing.T) {
 }
 
 // Two thousand processes take five times the calls of four hundred, in the first sweep and later,
-// the list of processes is fetched once, and only services are asked for their signatures. TestMacCrowd
-// also counts the calls that this fake does not.
+// the lists of processes and coalitions are fetched once, and only services are asked for their
+// signatures. TestMacCrowd also counts the calls that this fake does not.
 func TestMacCallsGrowWithTheProcesses(t *testing.T) {
 	const sweeps = 4
 	count := func(n int) (calls [sweeps]map[string]int) {
@@ -71,12 +71,15 @@ func TestMacCallsGrowWithTheProcesses(t *testing.T) {
 		if few[i]["list"] != 1 || many[i]["list"] != 1 {
 			t.Errorf("sweep %d: the list was fetched %d and %d times", i, few[i]["list"], many[i]["list"])
 		}
-		if few[i]["signing"] != many[i]["signing"] {
-			t.Errorf("sweep %d: %d and %d signatures were asked for", i, few[i]["signing"], many[i]["signing"])
+		for _, name := range []string{"signing", "coalitions"} {
+			if few[i][name] != many[i][name] {
+				t.Errorf("sweep %d: %d and %d %s calls", i, few[i][name], many[i][name], name)
+			}
 		}
 		for _, calls := range []map[string]int{few[i], many[i]} {
-			delete(calls, "list")
-			delete(calls, "signing")
+			for _, name := range []string{"list", "signing", "coalitions"} {
+				delete(calls, name)
+			}
 		}
 		for name := range many[i] {
 			if many[i][name] != 5*few[i][name] {
