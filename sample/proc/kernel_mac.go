@@ -75,26 +75,28 @@ type macProcess struct {
 	app       *macApp // that it works for; nil is none
 	service   string  // the job of launchd that it belongs to
 	signed    *macSignature
-	alone     bool            // no other process is responsible for it
-	job       string          // XPC_SERVICE_NAME of its environment
-	given     string          // the path that was given to exec, where exe is not known
-	record    libproc.Process // of the last sweep that met it
-	zombie    bool
-	task      []byte
-	taskWhy   metric.Reason
-	usage     []byte
-	usageWhy  metric.Reason
-	begin     uint64 // start in the kernel's ticks, 0 until usage has been read
-	started   uint64 // nanoseconds since boot
-	exe       string
-	exeWhy    metric.Reason
-	args      string
-	argsWhy   metric.Reason
-	cwd       string
-	tty       string
-	ttyDev    uint32
-	end       *macEvent
-	refusedAs uint64 // 1 + effective uid at which task info was refused
+	// What told the app and the service.
+	appBy, serviceBy string
+	alone            bool            // no other process is responsible for it
+	job              string          // XPC_SERVICE_NAME of its environment
+	given            string          // the path that was given to exec, where exe is not known
+	record           libproc.Process // of the last sweep that met it
+	zombie           bool
+	task             []byte
+	taskWhy          metric.Reason
+	usage            []byte
+	usageWhy         metric.Reason
+	begin            uint64 // start in the kernel's ticks, 0 until usage has been read
+	started          uint64 // nanoseconds since boot
+	exe              string
+	exeWhy           metric.Reason
+	args             string
+	argsWhy          metric.Reason
+	cwd              string
+	tty              string
+	ttyDev           uint32
+	end              *macEvent
+	refusedAs        uint64 // 1 + effective uid at which task info was refused
 }
 
 // macKernel builds the process table from the answers of Darwin's kernel.
@@ -238,9 +240,6 @@ func (m *macKernel) zombie(p *process[macProcess]) bool          { return p.plat
 func (m *macKernel) refuses(p *process[macProcess]) bool {
 	return p.platform.refusedAs != 0
 }
-
-// foundBy implements kernel.
-func (m *macKernel) foundBy(*process[macProcess], owner.Field) string { return "" }
 
 // release copies the record of p, which the next list would overwrite.
 func (m *macKernel) release(p *process[macProcess]) {

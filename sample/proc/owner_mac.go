@@ -64,7 +64,7 @@ func (m *macKernel) findOwner(p *process[macProcess]) {
 	q.group, q.signed = m.coalitionOf(q.coalition), nil
 	place := owner.PlaceOf(q.program())
 	responsible := m.responsible(p)
-	q.app = m.appOf(p, place, responsible)
+	q.app, q.appBy = m.appOf(p, place, responsible)
 	q.alone = responsible == nil
 	if q.byLaunchd() && q.group.app == nil && place.App != "" && !place.Tool {
 		q.group.app = q.app
@@ -158,37 +158,63 @@ func (m *macKernel) responsible(p *process[macProcess]) *process[macProcess] {
 	return nil
 }
 
-// appOf returns the app that p works for: its own, that of the process responsible for it, or
-// that of its coalition. A tool in an app's bundle works for the app that starts it.
-func (m *macKernel) appOf(p *process[macProcess], place owner.Place, responsible *process[macProcess]) *macApp {
-	other := p.platform.group.app
+// What told an owner, in the words of recorder probe.
+const (
+	byBundle      = "bundle of the program"
+	byResponsible = "responsible process"
+	byCoalition   = "resource coalition"
+	byEnvironment = "XPC_SERVICE_NAME of the process"
+	byList        = "property list of launchd"
+	byAppsList    = "property list in the app"
+	byService     = "bundle of the service"
+	byParent      = "parent of the process"
+	byNumber      = "number of the process"
+)
+
+// appOf returns the app that p works for, and what told so: its own, that of the process
+// responsible for it, or that of its coalition. A tool in an app's bundle works for the app that
+// starts it.
+func (m *macKernel) appOf(p *process[macProcess], place owner.Place, responsible *process[macProcess]) (app *macApp, by string) {
+	other, by := p.platform.group.app, byCoalition
 	if responsible != nil && responsible.platform.app != nil {
-		other = responsible.platform.app
+		other, by = responsible.platform.app, byResponsible
 	}
-	if place.App == "" || other != nil && (place.Tool || other.path == place.App) {
-		return other
+	switch {
+	case other == nil && place.App == "":
+		return nil, ""
+	case place.App == "" || place.Tool && other != nil:
+		return other, by
+	case other != nil && other.path == place.App:
+		return other, byBundle
 	}
-	return m.appAt(p, place)
+	return m.appAt(p, place), byBundle
 }
 
 // findService finds the job of launchd that p belongs to: its own, or that of what started it.
 func (m *macKernel) findService(p *process[macProcess]) {
 	q := &p.platform
 	label, _ := owner.LabelOf(q.job)
+	q.service, q.serviceBy = "", ""
 	switch {
 	case p.pid == 0:
-		q.service = "kernel"
+		q.service, q.serviceBy = "kernel", byNumber
 		return
 	case p.pid == launchd:
-		q.service = "launchd"
+		q.service, q.serviceBy = "launchd", byNumber
 	case q.byLaunchd():
-		q.service = cmp.Or(label, m.belong.jobs.Label(q.program()), m.jobInApp(q), owner.PlaceOf(q.program()).Service, q.group.service)
+		q.tell(label, byEnvironment)
+		q.tell(m.belong.jobs.Label(q.program()), byList)
+		q.tell(m.jobInApp(q), byAppsList)
+		q.tell(owner.PlaceOf(q.program()).Service, byService)
+		q.tell(q.group.service, byCoalition)
 	default:
-		q.service, q.signed = q.group.service, q.group.signed
+		q.signed = q.group.signed
 		if parent := m.parentOf(p); parent != nil && parent.platform.group == q.group {
-			q.service, q.signed = parent.platform.service, parent.platform.signed
+			q.signed = parent.platform.signed
+			q.tell(parent.platform.service, byParent)
 		}
-		q.service = cmp.Or(q.service, label)
+		q.tell(q.group.service, byCoalition)
+		q.tell(label, byEnvironment)
 		return
 	}
 	if q.app == nil && q.service != "" && q.signed == nil {
@@ -197,6 +223,30 @@ func (m *macKernel) findService(p *process[macProcess]) {
 	if q.alone && (q.group.first == 0 || q.group.first == p.start) {
 		q.group.first, q.group.service, q.group.signed = p.start, q.service, q.signed
 	}
+}
+
+// tell takes a service in, unless one is known already.
+func (q *macProcess) tell(service, by string) {
+	if q.service == "" && service != "" {
+		q.service, q.serviceBy = service, by
+	}
+}
+
+// foundBy implements kernel.
+func (m *macKernel) foundBy(p *process[macProcess], f owner.Field) string {
+	q := &p.platform
+	switch f {
+	case owner.App:
+		return q.appBy
+	case owner.Service:
+		return q.serviceBy
+	case owner.Session:
+		if _, ok := q.record.Terminal(); ok {
+			return "terminal of the process"
+		}
+		return "user of /dev/console"
+	}
+	return ""
 }
 
 // byLaunchd reports whether launchd is the parent: it has started the process, or has taken it on

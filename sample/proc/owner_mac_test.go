@@ -102,7 +102,7 @@ func aMac() (map[string]string, []*macPerson) {
 		{pid: 52, ppid: 51, path: "/Applications/Docker.app/Contents/Resources/bin/docker", coalition: 71, uid: 501, responsible: 50},
 		{pid: 53, ppid: 51, path: chrome + "/Contents/MacOS/Google Chrome", coalition: 71, uid: 501, responsible: 50},
 		{pid: 60, ppid: 1, path: "/usr/local/sbin/nginx", coalition: 81, job: "org.nginx", identity: "nginx"},
-		{pid: 61, ppid: 60, path: "/usr/local/sbin/nginx", coalition: 81, uid: 70},
+		{pid: 61, ppid: 60, parent: 60, path: "/usr/local/sbin/nginx", coalition: 81, uid: 70},
 		{pid: 70, ppid: 1, path: "/Users/bob/agent", coalition: 91, uid: 502},
 		{pid: 71, ppid: 1, path: "/Users/ana/agent", coalition: 101, uid: 501},
 	}
@@ -153,6 +153,41 @@ func TestMacOwners(t *testing.T) {
 	in := r.frames[0].Block().Rows[slices.IndexFunc(r.frames[0].Block().Rows, func(in *metric.Instance) bool { return in.Key == "31" })]
 	if kind, name := in.MainOwner(); kind != metric.OwnerApp || name != "Safari" || in.Label(metric.OwnerService) != "com.apple.WebKit.WebContent" {
 		t.Errorf("labels %v", in.Labels)
+	}
+}
+
+func TestMacOwnersAreFoundBy(t *testing.T) {
+	files, people := aMac()
+	m, r, k := newFakeApps(t, files, people...)
+	m.console = 501
+	m.jobs = new(owner.Jobs)
+	m.jobs.Add(owner.Job{Label: "com.apple.logd", Program: "/usr/libexec/logd"})
+	r.read()
+	type of struct {
+		pid int32
+		f   owner.Field
+	}
+	for what, want := range map[of]string{
+		{0, owner.Service}:  byNumber,
+		{20, owner.Service}: byList,
+		{30, owner.App}:     byBundle,
+		{31, owner.App}:     byResponsible,
+		{31, owner.Service}: byService,
+		{32, owner.App}:     byCoalition,
+		{41, owner.App}:     byBundle,
+		{51, owner.App}:     byResponsible,
+		{60, owner.Service}: byEnvironment,
+		{61, owner.Service}: byParent,
+		{71, owner.Session}: "user of /dev/console",
+		{70, owner.App}:     "",
+		{70, owner.Bundle}:  "",
+	} {
+		if got := k.foundBy(k.table.lookup(what.pid), what.f); got != want {
+			t.Errorf("%s of process %d: %q, want %q", what.f, what.pid, got, want)
+		}
+	}
+	if list := r.source.Owners(); len(list) == 0 || list[0].Kind != metric.OwnerApp || list[0].Name != "Google Chrome" || list[0].Processes != 3 || list[0].FoundBy != byBundle {
+		t.Errorf("%+v", list)
 	}
 }
 
