@@ -20,13 +20,14 @@ type pastGroup struct {
 	before  []uint64 // what its counters began with, if it is the same group after all
 	after   []uint64 // what the counters of another group begin with
 	devices []*groupDevice
+	watch   groupWatch
 }
 
 // mostPast is how many removed groups are remembered.
 const mostPast = 1000
 
 // meet starts to read a group.
-func (g *cgroups) meet(m *member[cgroup]) {
+func (g *cgroups) meet(m *member[cgroup], at metric.Stamp) {
 	d := &m.data
 	d.path = m.in.Key
 	d.files = make([]groupFile, len(g.places))
@@ -37,11 +38,14 @@ func (g *cgroups) meet(m *member[cgroup]) {
 	if above := g.groups.members[parentPath(d.path)]; above != nil && above != m {
 		d.parent = above
 	}
+	d.watch = groupWatch{met: at.Cont, known: !g.watching.started, fresh: g.watching.started}
 	if past := g.past[d.path]; past != nil {
 		delete(g.past, d.path)
 		d.tree, d.ino, d.runs = past.tree, past.ino, past.runs
 		d.base, d.baseIfSame = past.after, past.before
 		d.devices = past.devices
+		d.watch = past.watch
+		d.watch.met, d.watch.fresh = at.Cont, true
 	}
 }
 
@@ -62,6 +66,7 @@ func (g *cgroups) identify(m *member[cgroup], tree int, ino uint64) {
 		d.runs = 1
 	} else if d.tree == tree {
 		d.runs++
+		g.remade(m)
 	}
 	d.tree, d.ino = tree, ino
 }
@@ -108,6 +113,8 @@ func (g *cgroups) leave(m *member[cgroup]) {
 		d.files[p].close()
 	}
 	past.after = d.base
+	g.gone(m)
+	past.watch = d.watch
 	if g.past == nil {
 		g.past = make(map[string]*pastGroup)
 	}

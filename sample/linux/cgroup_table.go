@@ -79,6 +79,16 @@ const (
 	groupCells
 )
 
+// groupColumnNamed returns the column of a metric.
+func groupColumnNamed(name string) int {
+	for i := range groupColumns {
+		if groupColumns[i].metric == name {
+			return i
+		}
+	}
+	panic("linux: control groups have no metric " + name)
+}
+
 // groupPlace is a file that groups have, with the metrics read from it.
 type groupPlace struct {
 	tree     int // of cgroups.trees

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"tachograph/sample/metric"
 )
 
 // groupDir is the directory of a group in one tree, as it was last listed.
@@ -37,7 +39,7 @@ const (
 )
 
 // walk finds the groups that exist, from the roots down.
-func (g *cgroups) walk() {
+func (g *cgroups) walk(at metric.Stamp) {
 	g.round++
 	g.found, g.foundAt = g.found[:0], make(map[string]int, len(g.groups.live))
 	for t := range g.trees {
@@ -59,7 +61,7 @@ func (g *cgroups) walk() {
 		f := &g.found[i]
 		m := g.groups.see([]byte(f.path))
 		if m.data.files == nil {
-			g.meet(m)
+			g.meet(m, at)
 		}
 		m.data.there = f.there
 		g.describe(m, f.inner)
@@ -69,6 +71,7 @@ func (g *cgroups) walk() {
 				break
 			}
 		}
+		g.settled(m)
 	}
 	g.groups.end(g.leave)
 }

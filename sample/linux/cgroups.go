@@ -47,6 +47,7 @@ type cgroups struct {
 
 	past      map[string]*pastGroup
 	pastOrder []*pastGroup
+	watching  groupsWatch
 	statFile  *file
 }
 
@@ -68,6 +69,7 @@ type cgroup struct {
 	runs    uint64
 	renewed bool // some of its files may be of a new run
 	owned   ownedGroup
+	watch   groupWatch
 }
 
 // groupsEvery is how often the directories are searched for new groups.
@@ -244,12 +246,14 @@ func (g *cgroups) Read(c *sample.Context, frames []*sample.Frame) error {
 		return nil
 	}
 	g.reading++
+	g.watching.begin(c, at)
 	if g.walked == 0 || at.Cont-g.walked >= int64(groupsEvery) || at.Cont < g.walked {
 		if g.names == nil {
 			g.names = owner.NewNames(g.root)
 		}
-		g.walk()
+		g.walk(at)
 		g.walked = max(at.Cont, 1)
+		g.watching.started = true
 	}
 	n, all := 0, len(g.groups.live)
 	first := min(g.next[c.Class], max(all-1, 0))
@@ -275,6 +279,8 @@ func (g *cgroups) Read(c *sample.Context, frames []*sample.Frame) error {
 	if g.next[c.Class] = 0; n < all {
 		g.next[c.Class] = (first + n) % all
 		c.Partly(n, all)
+	} else {
+		g.watch()
 	}
 	return nil
 }

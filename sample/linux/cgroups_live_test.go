@@ -210,7 +210,7 @@ func benchmarkCgroups(b *testing.B, root string) {
 		b.ReportAllocs()
 		before := usedCPU()
 		for b.Loop() {
-			g.walk()
+			g.walk(metric.Stamp{})
 		}
 		b.ReportMetric(float64(usedCPU()-before)/1e3/float64(b.N), "cpu-µs/op")
 	})

@@ -42,6 +42,7 @@ const (
 	EventDevice        EventKind = "device"
 	EventStacks        EventKind = "stacks" // were sampled
 	EventTrigger       EventKind = "trigger"
+	EventOwner         EventKind = "owner"          // the label "what" says what happened to a service, container, app or session
 	EventDistrustBegin EventKind = "distrust begin" // of metrics that their witness contradicts
 	EventDistrustEnd   EventKind = "distrust end"
 )

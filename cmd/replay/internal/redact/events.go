@@ -83,6 +83,15 @@ var sentencesOf = map[metric.EventKind][]said{
 			return m.domain("gpu")(m, &metric.Instance{Name: s}).Name
 		}),
 	},
+	metric.EventOwner: {
+		says(`(\d+ more owners came and \d+ went), too many for an event each`, asIs),
+		says(`(.*): the kernel killed \d+ process(?:es)?(?: at its memory limit(?: of `+size+`)?| for lack of memory)(?:, and it ended|, in groups below it that ended)?`+again, ownerTitle),
+		says(`(.*): the kernel killed \d+ process(?:es)? at the memory limit of (.*), `+size+`(?:, and it ended|, in groups below it that ended)?`+again, ownerTitle, ownerTitle),
+		says(`(.*) was held back by its quota(?: of `+share+`)?, which it used up in \d+ % of the periods of a minute`+again, ownerTitle),
+		says(`(.*) is no longer held back by its quota, after [0-9hms.]+`+again, ownerTitle),
+		says(`(.*): [a-z ]+ is `+limit+` now, before that `+limit+again, ownerTitle),
+		says(`(.*) (?:started|ended|was restarted)`+again, ownerTitle),
+	},
 	metric.EventTimeZone: {says(`the time zone changed from (\S+) to (\S+)`, zone, zone)},
 	metric.EventStacks: {
 		says(`stacks of (.*) were sampled for \d+\.\d s, \d+ times`, sampled),
@@ -91,6 +100,39 @@ var sentencesOf = map[metric.EventKind][]said{
 	metric.EventPanic: {says(`the kernel left a panic report: (.*)`, (*Mapping).file)},
 	metric.EventShip:  {says(`archive shipped: (.*)`, (*Mapping).file)},
 }
+
+// Parts of the sentences about owners.
+const (
+	size  = `[0-9.e+]+ [KMGTPE]?B`
+	share = `[0-9.e+]+ % of a processor`
+	limit = `(?:none|\d+|` + size + `|` + share + `)`
+	again = `(?:; it happens again and again, and is not told for an hour)?`
+)
+
+// ownerTitle maps what a sentence calls the owner of a control group.
+func ownerTitle(m *Mapping, s string) string {
+	kind, name, _ := strings.Cut(s, " ")
+	switch kind {
+	case "session":
+		if number, who, ok := strings.Cut(name, " of "); ok && ownDigits(number) {
+			return kind + " " + number + " of " + m.user(who)
+		}
+	case "container":
+		if box, pod, ok := strings.Cut(name, " of pod "); ok {
+			return kind + " " + m.process(box) + " of pod " + m.groupPath(pod)
+		}
+		return kind + " " + m.process(name)
+	case "pod":
+		return kind + " " + m.groupPath(name)
+	case "control":
+		if path, ok := strings.CutPrefix(name, "group "); ok {
+			return "control group " + m.groupPath(path)
+		}
+	}
+	return m.groupPath(s)
+}
+
+var ownDigits = pattern(`c?\d+`)
 
 // eventText maps the sentence of an event. If it is a sentence that the recorder writes, the
 // kinds of its names are known.
@@ -185,7 +227,7 @@ var suffixes = []string{".tacho", ".live", ".damaged", ".panic", ".ips", ".txt",
 var eventLabelMaps = withOwners(map[string]labelMap{
 	"pid": digits, "start": times, "from": times, "last_seen": times, "written": times,
 	"seconds": numeric, "count": numeric, "failed": numeric, "status": numeric, "unseen": numeric, "step": numeric,
-	"came": numeric, "went": numeric,
+	"came": numeric, "went": numeric, "limit": numeric, "percent": numeric, "runs": numeric,
 	"rate": numeric, "samples": numeric, "missed": numeric, "gone": numeric, "suspensions": numeric,
 	"suspended_median_ns": numeric, "suspended_longest_ns": numeric, "task_ports": numeric, "why_failed": sentenceLabel,
 	"how":    like(pattern(`exit -?\d+|signal \d+( core)?|mach|stackshot|perf|proc`)),
@@ -317,7 +359,7 @@ var kinds = []metric.EventKind{
 	metric.EventErrorBegin, metric.EventErrorEnd, metric.EventOverrun, metric.EventBudget, metric.EventRotate,
 	metric.EventShip, metric.EventRemoved, metric.EventTCPGate, metric.EventTunableChange, metric.EventPower,
 	metric.EventThrottle, metric.EventMemory, metric.EventUpdate, metric.EventMount, metric.EventDevice, metric.EventStacks,
-	metric.EventTrigger, metric.EventDistrustBegin, metric.EventDistrustEnd,
+	metric.EventTrigger, metric.EventOwner, metric.EventDistrustBegin, metric.EventDistrustEnd,
 }
 
 func knownKind(k metric.EventKind) bool { return slices.Contains(kinds, k) }
