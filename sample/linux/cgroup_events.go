@@ -155,6 +155,7 @@ func (g *cgroups) settled(m *member[cgroup]) {
 	if !owns(m) {
 		return
 	}
+	g.readLimits(m)
 	if g.watching.told++; g.watching.told > mostComings {
 		g.watching.came++
 		return

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tachograph/sample"
 	"tachograph/sample/metric"
 )
 
@@ -36,6 +37,20 @@ func (x told) expect(want ...string) {
 		x.Errorf("told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	*x.events = nil
+}
+
+// processes reads what is read every few seconds.
+func (x told) processes() {
+	x.Helper()
+	var frames []*sample.Frame
+	for _, group := range x.g.Groups() {
+		if f := sample.NewFrame(group, func(d *metric.Desc) bool { return d.Class == metric.Process }); f != nil {
+			frames = append(frames, f)
+		}
+	}
+	if err := x.g.Read(x.c, frames); err != nil {
+		x.Error(err)
+	}
 }
 
 func TestOwnersComeAndGo(t *testing.T) {
@@ -117,9 +132,20 @@ func TestKilledInGroups(t *testing.T) {
 	both(web, killed(3, 7), killed(0, 2))
 	x.expect("web.service: the kernel killed 1 process for lack of memory")
 
+	// Its limit is known before a minute is over.
+	x.write("system.slice/new.service/memory.max", "1048576\n")
+	x.write("system.slice/new.service/memory.events", killed(0, 0))
+	for range 40 {
+		x.processes()
+	}
+	x.write("system.slice/memory.events", killed(4, 8))
+	x.write("system.slice/new.service/memory.events", killed(1, 1))
+	x.processes()
+	x.expect("new.service started", "new.service: the kernel killed 1 process at its memory limit of 1 MB")
+
 	// It ends with its last process. Only the group above still counts that.
 	x.remove("/system.slice/backup.service")
-	x.write("system.slice/memory.events", killed(4, 8))
+	x.write("system.slice/memory.events", killed(5, 9))
 	x.read()
 	if e := (*x.events)[0]; e.Key != "/system.slice/backup.service" || e.Label("service") != "backup.service" || e.Label("count") != "1" || e.Label("limit") != "536870912" {
 		t.Errorf("%+v", e)

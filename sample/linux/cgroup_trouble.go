@@ -94,12 +94,12 @@ func (g *cgroups) tellKilled(m *member[cgroup], n uint64) {
 	if n == 1 {
 		what = "1 process"
 	}
-	where, limit := killedWhere(m, victim)
+	where, limit := g.killedWhere(m, victim)
 	g.tell(victim, whatKilled, ": the kernel killed "+what+where+ended, append(limit, metric.Label{Name: "count", Value: fmt.Sprint(n)})...)
 }
 
 // killedWhere returns which limit left no memory to a victim: a group, or one below it that ended.
-func killedWhere(m, victim *member[cgroup]) (string, []metric.Label) {
+func (g *cgroups) killedWhere(m, victim *member[cgroup]) (string, []metric.Label) {
 	at := m
 	for at != nil && !at.data.watch.kills.filled {
 		at = at.data.parent
@@ -109,6 +109,9 @@ func killedWhere(m, victim *member[cgroup]) (string, []metric.Label) {
 	}
 	if at == m {
 		at = victim // the count of m includes it
+	}
+	if at.data.watch.limits[memoryLimit].text == "" {
+		g.readLimits(at)
 	}
 	limit := &at.data.watch.limits[memoryLimit] // its own when it was last there
 	labels := []metric.Label{{Name: "limit", Value: fmt.Sprint(limit.value.v)}}
@@ -209,6 +212,26 @@ type knownLimit struct {
 }
 
 const noneText = "none"
+
+// readLimits reads the limits of a group before it is time to.
+func (g *cgroups) readLimits(m *member[cgroup]) {
+	if m.data.gone || g.groups.members[m.data.path] != m {
+		return
+	}
+	var places uint64
+	for i := range g.places {
+		for _, col := range g.places[i].cols {
+			for _, l := range groupLimits {
+				if col == l.col {
+					places |= 1 << i
+				}
+			}
+		}
+	}
+	if g.readGroup(m, places); !m.data.gone {
+		g.watchLimits(m)
+	}
+}
 
 func (g *cgroups) watchLimits(m *member[cgroup]) {
 	w := &m.data.watch
