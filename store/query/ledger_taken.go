@@ -88,9 +88,9 @@ func (t *taking) counted(w Window) (fields *fieldMap, why string) {
 // processes adds up the processes of each owner, period by period, and passes the sums to take. It reports whether any
 // of the fields had a value.
 func (t *taking) processes(periods []*period, whole Window, fields *fieldMap, take func(*taking, *period, []*Consumer)) (known bool, err error) {
+	var sums map[groupKey]*Consumer
 	for _, p := range periods {
-		sums, err := t.sums(Window{Hosts: whole.Hosts, From: p.from, To: p.to}, fields)
-		if err != nil {
+		if sums, err = t.sums(Window{Hosts: whole.Hosts, From: p.from, To: p.to}, fields); err != nil {
 			return false, err
 		}
 		var list []*Consumer
@@ -102,11 +102,12 @@ func (t *taking) processes(periods []*period, whole Window, fields *fieldMap, ta
 		}
 		take(t, p, list)
 	}
-	counts, err := t.sums(whole, fields)
-	if err != nil {
-		return false, err
+	if len(periods) > 1 { // A process of several periods is one.
+		if sums, err = t.sums(whole, fields); err != nil {
+			return false, err
+		}
 	}
-	for _, c := range counts {
+	for _, c := range sums {
 		if k := t.takers[t.by.takerOf(c.Instance)]; k != nil {
 			k.Processes = c.Count
 		}
