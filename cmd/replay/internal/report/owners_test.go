@@ -9,7 +9,7 @@ import (
 
 // A page has what each owner's processes used together, where a recording says whose they are.
 func TestOwners(t *testing.T) {
-	file, err := os.Open("../../testdata/apps.txt")
+	file, err := os.Open("../../testdata/owners.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
