@@ -219,3 +219,35 @@ func TestOwnersOfGroups(t *testing.T) {
 	x.reads()
 	check(map[string]string{box: "[{container web} {inner yes}]", box + "/init": "[{container web}]", box + "::8:0": "[{container web} {inner yes} {device 8:0}]"})
 }
+
+// If time is short, the next reading goes on where this one stopped.
+func TestCgroupsInParts(t *testing.T) {
+	files := make(map[string]string)
+	for i := range 200 {
+		files[fmt.Sprintf("job%d/cpu.stat", i)] = "usage_usec 1\n"
+	}
+	x := newGroupTree(t, nil, files)
+	late := true
+	x.c.Enough = func() bool { return late }
+	seen := make(map[string]bool)
+	for i := range 4 {
+		for c := range x.read() {
+			if c.name == "cgroup.cpu.stat.usage" {
+				if seen[c.instance] && i < 3 {
+					t.Errorf("%s is read again before all are", c.instance)
+				}
+				seen[c.instance] = true
+			}
+		}
+		if read, of := x.c.Part(); read != 63 || of != 201 {
+			t.Errorf("reading %d: %d of %d", i, read, of)
+		}
+	}
+	if len(seen) != 201 {
+		t.Errorf("%d groups were read", len(seen))
+	}
+	late = false
+	if n := len(x.read()); n < 201 {
+		t.Errorf("%d values", n)
+	}
+}
