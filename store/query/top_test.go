@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -31,6 +32,9 @@ func TestTopAgainstOracle(t *testing.T) {
 		var procs []*proc
 		for i := range 20 {
 			p := &proc{in: &metric.Instance{ID: uint64(i + 1), Key: fmt.Sprint(i), Name: fmt.Sprintf("%06d name%d", i+10, i%4)}, seen: make(map[int]float64)}
+			if i%5 != 0 {
+				p.in.Labels = []metric.Label{{Name: metric.OwnerApp, Value: fmt.Sprint("app", i%3)}}
+			}
 			p.from, p.rate = max(rnd.IntN(2*ticks)-ticks, 0), rnd.ExpFloat64()*1000
 			p.end = p.from + 1 + rnd.IntN(ticks)
 			p.value = float64(rnd.IntN(100000))
@@ -65,7 +69,7 @@ func TestTopAgainstOracle(t *testing.T) {
 		hi := lo + 1 + rnd.IntN(ticks-lo-1)
 		w := query.Window{From: start + int64(lo)*every + rnd.Int64N(every), To: start + int64(hi)*every + rnd.Int64N(every)}
 		want := make(map[string]float64)
-		byName := make(map[string]float64)
+		byName, byApp := make(map[string]float64), make(map[string]float64)
 		for _, p := range procs {
 			total := 0.0
 			for n := lo + 1; n <= hi; n++ {
@@ -82,9 +86,10 @@ func TestTopAgainstOracle(t *testing.T) {
 			if total > 0 {
 				want[p.in.Key] = total / 1000
 				byName[query.ProcessName(p.in)] += total / 1000
+				byApp[cmp.Or(p.in.Label(metric.OwnerApp), "(no app)")] += total / 1000
 			}
 		}
-		for group, want := range map[query.Grouping]map[string]float64{query.PerProcess: want, query.PerName: byName} {
+		for group, want := range map[query.Grouping]map[string]float64{query.PerProcess: want, query.PerName: byName, query.PerApp: byApp} {
 			r, err := query.Top(a, w, query.ByCPU, group, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +97,7 @@ func TestTopAgainstOracle(t *testing.T) {
 			last := 0.0
 			for i, c := range r.Consumers {
 				key := c.Instance.Key
-				if group == query.PerName {
+				if group != query.PerProcess {
 					key = c.Name
 				}
 				if x := c.CPUTime(); !near(x, want[key]) || i > 0 && x > last {
