@@ -311,11 +311,13 @@ func (p *parser) instance(args []string) error {
 	var name []string
 	for i := 2; i < len(args); i++ {
 		a := args[i]
-		for strings.Count(a, `"`) == 1 && i+1 < len(args) {
-			i++
-			a += " " + args[i]
+		if k, v, ok := strings.Cut(a, `="`); ok {
+			for !strings.HasSuffix(v, `"`) && i+1 < len(args) {
+				i++
+				v += " " + args[i]
+			}
+			a = k + "=" + strings.TrimSuffix(v, `"`)
 		}
-		a = strings.ReplaceAll(a, `"`, "")
 		if k, v, ok := strings.Cut(a, "="); ok {
 			in.Labels = append(in.Labels, metric.Label{Name: k, Value: v})
 		} else {

@@ -34,6 +34,7 @@ var domains = map[string]domainMap{
 	"interface":      instancesLike(interfaceNames, anIface, labelsOfDevices),
 	"gpu":            instancesLike(pattern(`(card|gpu)\d+|(IntelAccelerator|AGX\w*|AMD\w*|NV\w*|IOAccelerator\w*)( \d+)?`), aDevice, labelsOfDevices),
 	"fan":            instancesLike(pattern(`fan ?\d+|[a-z0-9_]+ (hwmon\d+ )?fan\d+|\d+`), aDevice, labelsOfDevices),
+	"package":        instancesLike(pattern(`\d+(:\d+)*|(package-\d+(-die-\d+)?|psys|core|uncore|dram)( (core|uncore|dram))?`), anInstance, nil),
 	"apfs volume":    instancesLike(pattern(`disk\d+(s\d+)*|volume\d+`), aVolume, nil),
 	"apfs container": instancesLike(pattern(`container\d+`), aVolume, nil),
 	"cpu":            instancesLike(pattern(`cpu\d+`), anInstance, labelsOfDevices),

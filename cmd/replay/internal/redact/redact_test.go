@@ -310,7 +310,7 @@ func TestEvents(t *testing.T) {
 		{metric.Event{Kind: metric.EventOwner, Text: "zaphodd.service: the kernel killed 1 process at its memory limit of 512 MB, and it ended", Indom: "cgroup", Key: "/system.slice/zaphodd.service",
 			Labels: []metric.Label{{Name: "what", Value: "killed"}, {Name: "service", Value: "zaphodd.service"}, {Name: "count", Value: "1"}, {Name: "limit", Value: "536870912"}}},
 			metric.Event{Kind: metric.EventOwner, Text: p + ".service: the kernel killed 1 process at its memory limit of 512 MB, and it ended", Indom: "cgroup", Key: "/system.slice/" + p + ".service",
-				Labels: []metric.Label{{Name: "what", Value: "killed"}, {Name: "count", Value: "1"}, {Name: "limit", Value: "536870912"}}}},
+				Labels: []metric.Label{{Name: "what", Value: "killed"}, {Name: "service", Value: p + ".service"}, {Name: "count", Value: "1"}, {Name: "limit", Value: "536870912"}}}},
 		{metric.Event{Kind: metric.EventOwner, Text: "zaphodd.service: the kernel killed 2 processes at the memory limit of system.slice, 2 GB"},
 			metric.Event{Kind: metric.EventOwner, Text: p + ".service: the kernel killed 2 processes at the memory limit of system.slice, 2 GB"}},
 		{metric.Event{Kind: metric.EventOwner, Text: "container zaphodd of pod zaphodd/zaphodd started"}, metric.Event{Kind: metric.EventOwner, Text: "container " + p + " of pod " + p + "/" + p + " started"}},
