@@ -162,6 +162,12 @@ func statusText(r *service.Report, width int) string {
 		row(name, "%s", text)
 		name = ""
 	}
+	if o := st.Owners; o != nil {
+		row("owners", "%s", ownersText(o))
+		for _, e := range o.Last {
+			row("", "%s %s", clock(e.At), e.Text)
+		}
+	}
 	row("errors", "%d in the last hour, %d since the start", st.ErrorsLastHour, st.Errors)
 	if rot := st.LastRotation; rot != nil {
 		row("rotated", "%s, %s%s", clock(rot.At), rot.Why, failure(rot.Error))
@@ -263,4 +269,21 @@ func failure(text string) string {
 		return ""
 	}
 	return ", FAILED: " + text
+}
+
+// ownersText says what happened to services, containers and sessions since the recorder started.
+func ownersText(o *service.OwnersStatus) string {
+	var parts []string
+	for _, p := range []struct {
+		n    uint64
+		what string
+	}{{o.Came, "came"}, {o.Went, "went"}, {o.Restarted, "restarted"}, {o.Killed, "had processes killed for want of memory"}, {o.Throttled, "held back by quotas"}} {
+		if p.n > 0 {
+			parts = append(parts, thousands(float64(p.n))+" "+p.what)
+		}
+	}
+	if parts == nil {
+		return "limits were changed"
+	}
+	return strings.Join(parts, ", ")
 }

@@ -38,6 +38,10 @@ func TestStatusText(t *testing.T) {
 				{Name: "memory pressure", Idle: "this system has no such thing", PerDay: 6},
 				{Name: "hang", PerDay: 6},
 			},
+			Owners: &service.OwnersStatus{Came: 1041, Went: 1033, Restarted: 2, Killed: 1, Last: []service.OwnerEvent{
+				{At: now.Add(-3 * time.Hour), Text: "web.service was restarted"},
+				{At: now.Add(-2 * time.Hour), Text: "backup.service: the kernel killed 1 process at its memory limit of 512 MB"},
+			}},
 			Reduction:    &service.Reduction{Path: "/a/mac-20261020T000000Z--20261021T000000Z.tacho", Since: now.Add(-time.Minute)},
 			LastRotation: &service.Rotation{At: now.Add(-12 * time.Hour), Why: "schedule 0 0 * * *", Path: "/a/x.tacho"},
 			LastReload:   &service.Reload{At: now.Add(-time.Hour), Error: "the old configuration stays in force: f:3: archive.place is not a key of the configuration"},

@@ -23,17 +23,6 @@ const (
 	mostComings = 10
 )
 
-// The label "what" of an event says which of these happened.
-const (
-	labelWhat     = "what"
-	whatCame      = "came"
-	whatWent      = "went"
-	whatRestarted = "restarted"
-	whatKilled    = "killed"
-	whatThrottled = "throttled"
-	whatLimit     = "limit"
-)
-
 // groupsWatch is what the events of all groups have in common.
 type groupsWatch struct {
 	started bool // a walk has found the groups that were there at the start
@@ -72,7 +61,7 @@ func (w *groupsWatch) begin(c *sample.Context, at metric.Stamp) {
 	}
 	if w.came+w.gone > 0 {
 		w.emit(metric.Event{Text: fmt.Sprintf("%d more owners came and %d went, too many for an event each", w.came, w.gone),
-			Indom: groupDomain, Labels: []metric.Label{{Name: labelWhat, Value: whatCame}, {Name: "came", Value: fmt.Sprint(w.came)}, {Name: "went", Value: fmt.Sprint(w.gone)}}})
+			Indom: groupDomain, Labels: []metric.Label{{Name: metric.OwnerWhat, Value: metric.OwnerCame}, {Name: "came", Value: fmt.Sprint(w.came)}, {Name: "went", Value: fmt.Sprint(w.gone)}}})
 	}
 	w.since, w.told, w.came, w.gone = at.Cont, 0, 0, 0
 }
@@ -141,7 +130,7 @@ func (g *cgroups) tell(m *member[cgroup], what, text string, labels ...metric.La
 	if t.n == mostToldOwner {
 		text += "; it happens again and again, and is not told for an hour"
 	}
-	all := append([]metric.Label{{Name: labelWhat, Value: what}}, m.in.Owners()...)
+	all := append([]metric.Label{{Name: metric.OwnerWhat, Value: what}}, m.in.Owners()...)
 	g.watching.emit(metric.Event{Text: titleOf(&m.in) + text, Indom: groupDomain, Key: m.in.Key, Labels: append(all, labels...)})
 }
 
@@ -160,7 +149,7 @@ func (g *cgroups) settled(m *member[cgroup]) {
 		g.watching.came++
 		return
 	}
-	g.tell(m, whatCame, " started")
+	g.tell(m, metric.OwnerCame, " started")
 }
 
 // gone tells of a group that is gone.
@@ -173,13 +162,13 @@ func (g *cgroups) gone(m *member[cgroup]) {
 		g.watching.gone++
 		return
 	}
-	g.tell(m, whatWent, " ended")
+	g.tell(m, metric.OwnerWent, " ended")
 }
 
 // remade tells of a group that was removed and made again.
 func (g *cgroups) remade(m *member[cgroup]) {
 	if m.data.watch.known && owns(m) {
-		g.tell(m, whatRestarted, " was restarted", metric.Label{Name: "runs", Value: fmt.Sprint(m.data.runs)})
+		g.tell(m, metric.OwnerRestarted, " was restarted", metric.Label{Name: "runs", Value: fmt.Sprint(m.data.runs)})
 	}
 }
 

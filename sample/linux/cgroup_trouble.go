@@ -95,7 +95,7 @@ func (g *cgroups) tellKilled(m *member[cgroup], n uint64) {
 		what = "1 process"
 	}
 	where, limit := g.killedWhere(m, victim)
-	g.tell(victim, whatKilled, ": the kernel killed "+what+where+ended, append(limit, metric.Label{Name: "count", Value: fmt.Sprint(n)})...)
+	g.tell(victim, metric.OwnerKilled, ": the kernel killed "+what+where+ended, append(limit, metric.Label{Name: "count", Value: fmt.Sprint(n)})...)
 }
 
 // killedWhere returns which limit left no memory to a victim: a group, or one below it that ended.
@@ -163,11 +163,11 @@ func (g *cgroups) watchThrottling(m *member[cgroup]) {
 			text += " of " + quota
 		}
 		part := fmt.Sprintf("%.0f", part*100)
-		g.tell(m, whatThrottled, text+", which it used up in "+part+" % of the periods of a minute", metric.Label{Name: "percent", Value: part})
+		g.tell(m, metric.OwnerThrottled, text+", which it used up in "+part+" % of the periods of a minute", metric.Label{Name: "percent", Value: part})
 	case t.held && part < throttledUnder:
 		t.held = false
 		length := time.Duration(at.Cont - t.from.Cont)
-		g.tell(m, whatThrottled, " is no longer held back by its quota, after "+length.Round(time.Second).String(), metric.Period(t.from.Time(), length)...)
+		g.tell(m, metric.OwnerThrottled, " is no longer held back by its quota, after "+length.Round(time.Second).String(), metric.Period(t.from.Time(), length)...)
 	}
 }
 
@@ -250,7 +250,7 @@ func (g *cgroups) watchLimits(m *member[cgroup]) {
 		}
 		old.value, old.text = v, is
 		if was != "" && is != "" && was != is {
-			g.tell(m, whatLimit, ": "+l.name+" is "+is+" now, before that "+was, metric.Label{Name: "metric", Value: groupColumns[l.col].metric},
+			g.tell(m, metric.OwnerLimit, ": "+l.name+" is "+is+" now, before that "+was, metric.Label{Name: "metric", Value: groupColumns[l.col].metric},
 				metric.Label{Name: "was", Value: was}, metric.Label{Name: "is", Value: is})
 		}
 	}

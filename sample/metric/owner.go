@@ -35,3 +35,14 @@ func (in *Instance) Owners() []Label {
 	}
 	return owners
 }
+
+// The label OwnerWhat of an EventOwner says what happened to the owner.
+const (
+	OwnerWhat      = "what"
+	OwnerCame      = "came"
+	OwnerWent      = "went"
+	OwnerRestarted = "restarted"
+	OwnerKilled    = "killed"    // the kernel killed processes of it for want of memory
+	OwnerThrottled = "throttled" // its quota held it back
+	OwnerLimit     = "limit"     // a limit was changed
+)

@@ -70,7 +70,7 @@ type Service struct {
 	opt      Options
 	log      *slog.Logger
 	engine   *engine.Engine
-	archive  Archive
+	archive  *watched
 	rotator  *rotator
 	shipper  *shipper
 	reducer  *reducer
@@ -150,9 +150,9 @@ func New(opt Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.archive = archive
+	s.archive = &watched{Archive: archive}
 	s.engine, err = engine.New(engine.Options{
-		Sources: sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
+		Sources: sources, Plan: plan(s.cfg), Sink: s.archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
 		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Worked: opt.Machine.Worked, Log: opt.Log, Before: s.before(past),
 		Upkeep: func() bool { return s.finishing.Load() > 0 }, Written: archive.Written, Notice: s.look, Late: archive.Late,
 		Spending: func() bool { return s.actions.sampling.Load() },

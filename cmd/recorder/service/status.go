@@ -63,6 +63,7 @@ type Status struct {
 	HungCalls      []string       `json:"hung_calls,omitempty"` // not made again in this boot
 
 	Triggers []trigger.Status `json:"triggers,omitempty"`
+	Owners   *OwnersStatus    `json:"owners,omitempty"`
 }
 
 // ClassStatus is one class's part of a status.
@@ -115,7 +116,7 @@ func (s *Service) Status() Status {
 			TotalSeconds: src.Total.Seconds(), LastSeconds: src.Last.Seconds(), MaxSeconds: src.Max.Seconds(),
 		})
 	}
-	st.Notices = e.Notices
+	st.Notices, st.Owners = e.Notices, s.archive.status()
 	st.Triggers = s.watcher.Status(e.Now)
 	if s.opt.Machine.TCPGate != nil {
 		st.TCPGate = s.opt.Machine.TCPGate()
