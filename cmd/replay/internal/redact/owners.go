@@ -39,12 +39,12 @@ func (m *Mapping) ownerInstance(in *metric.Instance) *metric.Instance {
 // app maps an app. Most apps have a program of the same name, which gets the same pseudonym.
 func app(m *Mapping, s string) (string, bool) { return m.process(s), true }
 
-// service maps a unit of systemd or a label of launchd.
+// service maps a unit of systemd, a label of launchd, or the path of a control group that is neither.
 func service(m *Mapping, s string) (string, bool) {
 	if s == "kernel" {
 		return s, true
 	}
-	return m.unit(s), true
+	return m.groupPath(s), true
 }
 
 // unit maps the name of a unit, a part of a control group's path, or a label of launchd.

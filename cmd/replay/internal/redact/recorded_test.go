@@ -284,7 +284,7 @@ func onlyArchive(t *testing.T, dir string) string {
 
 // A word of an answer that is no number is a name, or may be one.
 var (
-	nameCell  = regexp.MustCompile(`"(host|name|user|instance|command|was|exe|parent_name|metric_instance|cgroup|text|archive|id)":("[^"]*"|\[[^]]*\])`)
+	nameCell  = regexp.MustCompile(`"(host|name|user|instance|command|was|exe|parent_name|metric_instance|cgroup|text|archive|id|app|service|container|pod|session)":("[^"]*"|\[[^]]*\])`)
 	threadsOf = regexp.MustCompile(`"threads":\[[^]]*\]`) // those that are equal else are sorted by name
 	commandLn = regexp.MustCompile(`(?m)^#.*$`)
 )
