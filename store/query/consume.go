@@ -459,14 +459,20 @@ func (t *topper) finish(c *Consumer) {
 // settle drops the processes that have ended: those that were last seen well before a chunk that
 // began at begin. With begin 0 it drops all.
 func (t *topper) settle(begin int64) {
+	var over []string // in order, on which the last digits of sums depend
 	for key, l := range t.lives {
-		if begin != 0 && l.seen >= begin-missedTicks*t.every {
-			continue
+		switch {
+		case begin != 0 && l.seen >= begin-missedTicks*t.every:
+		case t.apart():
+			over = append(over, key)
+		default:
+			delete(t.lives, key)
 		}
+	}
+	slices.Sort(over)
+	for _, key := range over {
+		l := t.lives[key]
 		delete(t.lives, key)
-		if !t.apart() {
-			continue
-		}
 		if t.only != nil && !t.only(l.Instance, l.latest) {
 			t.count--
 			t.free = append(t.free, l)

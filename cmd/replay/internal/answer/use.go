@@ -135,6 +135,7 @@ var Lives = slices.Concat(
 			return p.Exit.Label("how")
 		}},
 	},
+	owners(func(p Spent, kind string) string { return p.Instance.Label(kind) }),
 	Within(totals, func(p Spent) Consumer { return p.Consumer }),
 	[]Field[Spent]{{Name: "switches", Of: func(p Spent) float64 { return p.Gains[query.Switches] }, Unit: Count}})
 
