@@ -7,6 +7,7 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/metric"
+	"tachograph/sample/owner"
 )
 
 // Events tell what happened to the owners of control groups: services, containers, apps and
@@ -14,13 +15,8 @@ import (
 // and neither do slices, which only hold others.
 
 const (
-	// ownerSettled is how old an owner must be for its coming and going to be told: a machine may
-	// have thousands that live for a moment.
-	ownerSettled = int64(10 * time.Second)
 	// mostToldOwner is how often each kind of thing that happens to one owner is told in an hour.
 	mostToldOwner = 4
-	// mostComings is how many owners that come and go are told in a minute, each on its own.
-	mostComings = 10
 )
 
 // groupsWatch is what the events of all groups have in common.
@@ -29,11 +25,7 @@ type groupsWatch struct {
 	c       *sample.Context
 	at      metric.Stamp
 	lost    []*member[cgroup] // groups that ended since the last sweep
-
-	// Of the minute that began at since.
-	since      int64
-	told       int
-	came, gone int // without an event
+	comings owner.Comings
 }
 
 // groupWatch is what must be known of a group to see what happens to it.
@@ -56,14 +48,9 @@ type timesTold struct {
 
 func (w *groupsWatch) begin(c *sample.Context, at metric.Stamp) {
 	w.c, w.at = c, at
-	if at.Cont-w.since < int64(time.Minute) && at.Cont >= w.since {
-		return
+	if e, ok := w.comings.Rest(at.Cont, groupDomain); ok {
+		w.emit(e)
 	}
-	if w.came+w.gone > 0 {
-		w.emit(metric.Event{Text: fmt.Sprintf("%d more owners came and %d went, too many for an event each", w.came, w.gone),
-			Indom: groupDomain, Labels: []metric.Label{{Name: metric.OwnerWhat, Value: metric.OwnerCame}, {Name: "came", Value: fmt.Sprint(w.came)}, {Name: "went", Value: fmt.Sprint(w.gone)}}})
-	}
-	w.since, w.told, w.came, w.gone = at.Cont, 0, 0, 0
 }
 
 const groupDomain = "cgroup"
@@ -137,7 +124,7 @@ func (g *cgroups) tell(m *member[cgroup], what, text string, labels ...metric.La
 // settled tells of a group that came, once it has been there for a while.
 func (g *cgroups) settled(m *member[cgroup]) {
 	w := &m.data.watch
-	if w.known || g.watching.at.Cont-w.met < ownerSettled {
+	if w.known || g.watching.at.Cont-w.met < owner.Settled {
 		return
 	}
 	w.known = true
@@ -145,8 +132,7 @@ func (g *cgroups) settled(m *member[cgroup]) {
 		return
 	}
 	g.readLimits(m)
-	if g.watching.told++; g.watching.told > mostComings {
-		g.watching.came++
+	if !g.watching.comings.Came() {
 		return
 	}
 	g.tell(m, metric.OwnerCame, " started")
@@ -158,8 +144,7 @@ func (g *cgroups) gone(m *member[cgroup]) {
 	if !m.data.watch.known || !owns(m) {
 		return
 	}
-	if g.watching.told++; g.watching.told > mostComings {
-		g.watching.gone++
+	if !g.watching.comings.Went() {
 		return
 	}
 	g.tell(m, metric.OwnerWent, " ended")

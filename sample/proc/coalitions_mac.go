@@ -28,6 +28,7 @@ type coalitions struct {
 	// told is the last sweep that gave each class its rows.
 	told   [metric.NumClasses]uint64
 	failed string // why the coalitions cannot be listed
+	apps   appWatch
 }
 
 // coalition holds the last readings of one.
@@ -93,6 +94,7 @@ func (s *coalitions) read(c *sample.Context, frames []*sample.Frame) {
 	at = c.Now()
 	s.listed = slices.DeleteFunc(s.listed, func(co *coalition) bool { return !s.ask(co) })
 	s.nameAll()
+	s.apps.look(c, at, s.listed)
 	told := s.told[c.Class]
 	for _, f := range frames {
 		f.Reset(at)

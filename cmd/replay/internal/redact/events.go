@@ -112,18 +112,22 @@ const (
 // ownerTitle maps what a sentence calls the owner of a control group.
 func ownerTitle(m *Mapping, s string) string {
 	kind, name, _ := strings.Cut(s, " ")
+	mapped := func(kind, name string) string {
+		name, _ = owners[kind](m, name)
+		return kind + " " + name
+	}
 	switch kind {
-	case "session":
-		if number, who, ok := strings.Cut(name, " of "); ok && ownDigits(number) {
-			return kind + " " + number + " of " + m.user(who)
+	case metric.OwnerSession:
+		if number, _, ok := strings.Cut(name, " of "); ok && ownDigits(number) {
+			return mapped(kind, name)
 		}
-	case "container":
-		if box, pod, ok := strings.Cut(name, " of pod "); ok {
-			return kind + " " + m.process(box) + " of pod " + m.groupPath(pod)
+	case metric.OwnerContainer:
+		if box, in, ok := strings.Cut(name, " of pod "); ok {
+			return mapped(kind, box) + " of " + mapped(metric.OwnerPod, in)
 		}
-		return kind + " " + m.process(name)
-	case "pod":
-		return kind + " " + m.groupPath(name)
+		return mapped(kind, name)
+	case metric.OwnerPod:
+		return mapped(kind, name)
 	case "control":
 		if path, ok := strings.CutPrefix(name, "group "); ok {
 			return "control group " + m.groupPath(path)

@@ -313,7 +313,7 @@ func TestEvents(t *testing.T) {
 				Labels: []metric.Label{{Name: "what", Value: "killed"}, {Name: "service", Value: p + ".service"}, {Name: "count", Value: "1"}, {Name: "limit", Value: "536870912"}}}},
 		{metric.Event{Kind: metric.EventOwner, Text: "zaphodd.service: the kernel killed 2 processes at the memory limit of system.slice, 2 GB"},
 			metric.Event{Kind: metric.EventOwner, Text: p + ".service: the kernel killed 2 processes at the memory limit of system.slice, 2 GB"}},
-		{metric.Event{Kind: metric.EventOwner, Text: "container zaphodd of pod zaphodd/zaphodd started"}, metric.Event{Kind: metric.EventOwner, Text: "container " + p + " of pod " + p + "/" + p + " started"}},
+		{metric.Event{Kind: metric.EventOwner, Text: "container zaphodd of pod zaphodd/zaphodd started"}, metric.Event{Kind: metric.EventOwner, Text: "container " + m.learn(aContainer, "zaphodd") + " of pod " + m.learn(aName, "zaphodd") + "/" + m.learn(aPod, "zaphodd") + " started"}},
 		{metric.Event{Kind: metric.EventOwner, Text: "session 3 of zaphod ended"}, metric.Event{Kind: metric.EventOwner, Text: "session 3 of " + m.user("zaphod") + " ended"}},
 		{metric.Event{Kind: metric.EventOwner, Text: "zaphodd.service was held back by its quota of 50 % of a processor, which it used up in 71 % of the periods of a minute"},
 			metric.Event{Kind: metric.EventOwner, Text: p + ".service was held back by its quota of 50 % of a processor, which it used up in 71 % of the periods of a minute"}},
