@@ -15,7 +15,7 @@ import (
 // and neither do slices, which only hold others.
 
 const (
-	// mostToldOwner is how often each kind of thing that happens to one owner is told in an hour.
+	// mostToldOwner is how many events an hour there are at most of each kind of thing that happens to one owner.
 	mostToldOwner = 4
 )
 
@@ -30,7 +30,7 @@ type groupsWatch struct {
 
 // groupWatch is what must be known of a group to see what happens to it.
 type groupWatch struct {
-	known bool // it was there at the start, or its coming has been told
+	known bool // it was there at the start, or an event has reported that it came
 	fresh bool // it was not there at the start
 	met   int64
 	told  map[string]*timesTold // by what happened
@@ -40,7 +40,7 @@ type groupWatch struct {
 	limits   [numGroupLimits]knownLimit
 }
 
-// timesTold is how often something has been told since an instant.
+// timesTold counts the events about something since an instant.
 type timesTold struct {
 	n     int
 	since int64
@@ -115,13 +115,13 @@ func (g *cgroups) tell(m *member[cgroup], what, text string, labels ...metric.La
 		return
 	}
 	if t.n == mostToldOwner {
-		text += "; it happens again and again, and is not told for an hour"
+		text += "; it happens again and again, and is not reported for an hour"
 	}
 	all := append([]metric.Label{{Name: metric.OwnerWhat, Value: what}}, m.in.Owners()...)
 	g.watching.emit(metric.Event{Text: titleOf(&m.in) + text, Indom: groupDomain, Key: m.in.Key, Labels: append(all, labels...)})
 }
 
-// settled tells of a group that came, once it has been there for a while.
+// settled reports a group that came, once it has been there for a while.
 func (g *cgroups) settled(m *member[cgroup]) {
 	w := &m.data.watch
 	if w.known || g.watching.at.Cont-w.met < owner.Settled {
@@ -138,7 +138,7 @@ func (g *cgroups) settled(m *member[cgroup]) {
 	g.tell(m, metric.OwnerCame, " started")
 }
 
-// gone tells of a group that is gone.
+// gone reports a group that is gone.
 func (g *cgroups) gone(m *member[cgroup]) {
 	g.watching.lost = append(g.watching.lost, m)
 	if !m.data.watch.known || !owns(m) {
@@ -150,7 +150,7 @@ func (g *cgroups) gone(m *member[cgroup]) {
 	g.tell(m, metric.OwnerWent, " ended")
 }
 
-// remade tells of a group that was removed and made again.
+// remade reports a group that was removed and made again.
 func (g *cgroups) remade(m *member[cgroup]) {
 	if m.data.watch.known && owns(m) {
 		g.tell(m, metric.OwnerRestarted, " was restarted", metric.Label{Name: "runs", Value: fmt.Sprint(m.data.runs)})

@@ -76,16 +76,16 @@ func TestOwnersComeAndGo(t *testing.T) {
 	x.reads()
 	x.expect("b.service was restarted")
 
-	// What happens again and again is not told each time.
+	// What happens again and again has no event each time.
 	for range 6 {
 		x.remove("/system.slice/a.service")
 		x.write("system.slice/a.service/cpu.stat", "usage_usec 1\n")
 		x.read()
 	}
-	x.expect("a.service was restarted", "a.service was restarted", "a.service was restarted; it happens again and again, and is not told for an hour")
+	x.expect("a.service was restarted", "a.service was restarted", "a.service was restarted; it happens again and again, and is not reported for an hour")
 }
 
-// Many owners that come at once are not told one by one.
+// Many owners that come at once do not have an event each.
 func TestManyOwnersCome(t *testing.T) {
 	x := newTold(t, map[string]string{"system.slice/a.service/cpu.stat": "usage_usec 1\n"})
 	for i := range 40 {

@@ -59,7 +59,7 @@ func (g *cgroups) watchKills(m *member[cgroup]) {
 	}
 }
 
-// tellKills tells whose processes were killed: those of the groups farthest down whose counts
+// tellKills reports whose processes were killed: those of the groups farthest down whose counts
 // rose. A group that ended has no count any more, but the one above it has.
 func (g *cgroups) tellKills() {
 	for _, m := range g.groups.live {
@@ -187,7 +187,7 @@ const (
 	memoryLimit    = 1 // in groupLimits
 )
 
-// groupLimits are the limits whose changes are told.
+// groupLimits are the limits whose changes are reported.
 var groupLimits = [numGroupLimits]struct {
 	col  int
 	name string

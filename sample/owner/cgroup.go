@@ -26,7 +26,7 @@ func Line(text []byte) string {
 // namespace.
 const outside = "/.."
 
-// Path chooses from a /proc/PID/cgroup the path that tells most. Where version 1 and 2 are used
+// Path chooses from a /proc/PID/cgroup the path that says most. Where version 1 and 2 are used
 // side by side, systemd names its units in both or in one of them, and other programs make
 // groups for some resources only: the path with most parts is taken, and of equally long ones
 // that of version 2, then systemd's.

@@ -7,11 +7,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Settled is how long an owner must have been there for its coming and going to be told: a
-// machine may have thousands that live for a moment.
+// Settled is how long an owner must have been there before an event reports it: a machine may
+// have thousands that live for a moment.
 const Settled = int64(10 * time.Second)
 
-// mostComings is how many owners that come and go are told in a minute, each on its own.
+// mostComings is how many owners that come and go have an event each in a minute.
 const mostComings = 10
 
 // Comings bounds the events of owners that come and go. The clock is the continuous one.

@@ -26,7 +26,7 @@ func JobFrom(b []byte) (Job, bool) {
 // Jobs finds the label of a job by the path of its program.
 type Jobs struct{ labels map[string]string }
 
-// Add adds a job. A program that several jobs start tells nothing about which one runs.
+// Add adds a job. A program that several jobs start does not show which one runs.
 func (j *Jobs) Add(job Job) {
 	if !strings.HasPrefix(job.Program, "/") || runsOthers[job.Program[strings.LastIndexByte(job.Program, '/')+1:]] {
 		return

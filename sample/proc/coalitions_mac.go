@@ -25,7 +25,7 @@ type coalitions struct {
 	listed   []*coalition // in the order of the kernel's list
 	list     []byte
 	sweeps   uint64
-	// told is the last sweep that gave each class its rows.
+	// told is the last sweep in which each class got its rows.
 	told   [metric.NumClasses]uint64
 	failed string // why the coalitions cannot be listed
 	apps   appWatch
@@ -148,7 +148,7 @@ func (s *coalitions) find() syscall.Errno {
 }
 
 // ask reads what a coalition has used; false if it has ended, or is the one of corpses, about
-// which the kernel tells nothing.
+// which the kernel says nothing.
 func (s *coalitions) ask(co *coalition) bool {
 	before, ticks, began, ended := s.usage.hardwareIn(co.answer), co.ticks(), co.began(), co.ended()
 	libproc.Blank(&co.buf)

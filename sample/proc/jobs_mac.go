@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/owner"
 )
 
-// launchdFolders hold the property lists of launchd's jobs; a star stands for each user.
+// launchdFolders hold the property lists of launchd's jobs; a star is any user.
 var launchdFolders = []string{
 	"/System/Library/LaunchDaemons", "/System/Library/LaunchAgents",
 	"/System/Cryptexes/App/System/Library/LaunchDaemons", "/System/Cryptexes/App/System/Library/LaunchAgents",

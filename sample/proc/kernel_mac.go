@@ -75,7 +75,7 @@ type macProcess struct {
 	app       *macApp // that it works for; nil is none
 	service   string  // the job of launchd that it belongs to
 	signed    *macSignature
-	// What told the app and the service.
+	// How the app and the service were found.
 	appBy, serviceBy string
 	alone            bool            // no other process is responsible for it
 	job              string          // XPC_SERVICE_NAME of its environment

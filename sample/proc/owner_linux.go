@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/owner"
 )
 
-// The file /proc/PID/cgroup tells whose a process is. Nothing tells that a process was moved to
+// The file /proc/PID/cgroup says whose a process is. No notice says that a process was moved to
 // another control group. systemd and container runtimes move a process just after they have
 // started it: the file is read when a process is met, and once more when it is met again. Later
 // moves are rare.
@@ -25,7 +25,7 @@ const (
 // says.
 type groups struct {
 	text      string // as ps writes it
-	path      string // the one that tells most
+	path      string // the one that says most
 	container string // number of the container, or ""
 	from      string // the file that has the name of the container, or ""
 	found     owner.Found
@@ -190,7 +190,7 @@ var (
 
 var ownerFields = []owner.Field{owner.App, owner.Service, owner.Container, owner.Pod, owner.Session, owner.Bundle}
 
-// groupColumns are what /proc/PID/cgroup tells.
+// groupColumns are what /proc/PID/cgroup says.
 var groupColumns = slices.Concat(ownerColumns(func(r *reading) *owner.Owner { return r.p.owners() }, ownerFields...), []column[reading]{
 	{name: "proc.psinfo.cgroups", text: func(r *reading) string { return r.p.platform.groups.text }, missing: (*reading).groupsMissing},
 	{name: "proc.id.container", text: func(r *reading) string { return r.p.platform.groups.container },

@@ -158,7 +158,7 @@ func (m *macKernel) responsible(p *process[macProcess]) *process[macProcess] {
 	return nil
 }
 
-// What told an owner, in the words of recorder probe.
+// How an owner was found, in the words of recorder probe.
 const (
 	byBundle      = "bundle of the program"
 	byResponsible = "responsible process"
@@ -171,7 +171,7 @@ const (
 	byNumber      = "number of the process"
 )
 
-// appOf returns the app that p works for, and what told so: its own, that of the process
+// appOf returns the app that p works for, and how that was found: its own, that of the process
 // responsible for it, or that of its coalition. A tool in an app's bundle works for the app that
 // starts it.
 func (m *macKernel) appOf(p *process[macProcess], place owner.Place, responsible *process[macProcess]) (app *macApp, by string) {

@@ -37,7 +37,7 @@ type kernel[P, R any] interface {
 	zombie(p *process[P]) bool
 	// refuses reports whether the kernel keeps other users' processes like p from us.
 	refuses(p *process[P]) bool
-	// foundBy returns what told an owner of p, or "" if the metric's description says that.
+	// foundBy returns how an owner of p was found, or "" if the metric's description says that.
 	foundBy(p *process[P], f owner.Field) string
 	// ending returns what is known of the end of p.
 	ending(p *process[P], now metric.Stamp) ending

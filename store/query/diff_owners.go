@@ -12,7 +12,7 @@ import (
 // group returns how processes are grouped: what changed is one of these groups.
 func (d *differ) group() Grouping { return cmp.Or(d.r.Group, PerName) }
 
-// called returns what tells the group of a process from others; "" if it belongs to none.
+// called returns what distinguishes the group of a process from others; "" if it belongs to none.
 func (d *differ) called(in *metric.Instance) string { return d.group().key(in) }
 
 // belongings returns whose the processes are that changes are about; nothing where owners are

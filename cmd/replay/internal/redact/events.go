@@ -106,7 +106,7 @@ const (
 	size  = `[0-9.e+]+ [KMGTPE]?B`
 	share = `[0-9.e+]+ % of a processor`
 	limit = `(?:none|\d+|` + size + `|` + share + `)`
-	again = `(?:; it happens again and again, and is not told for an hour)?`
+	again = `(?:; it happens again and again, and is not reported for an hour)?`
 )
 
 // ownerTitle maps what a sentence calls the owner of a control group.
