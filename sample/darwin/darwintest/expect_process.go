@@ -20,9 +20,11 @@ func (w *World) ExpectProcesses(args bool) *Expectation {
 	for _, m := range []string{"proc.id.uid_nm", "proc.id.euid_nm", "proc.id.suid_nm", "proc.id.gid_nm", "proc.psinfo.ttyname"} {
 		x.Free[m] = true
 	}
-	// Tests of their source are about coalitions, whose names are the owners of processes.
-	for _, d := range catalog.Prefix(catalog.Darwin, "coalition.") {
-		x.Free[d.Name] = true
+	// Tests of their source are about coalitions, and about the owners of processes, whose names they have.
+	for _, prefix := range []string{"coalition.", "proc.owner.", "owner."} {
+		for _, d := range catalog.Prefix(catalog.Darwin, prefix) {
+			x.Free[d.Name] = true
+		}
 	}
 	states := map[string]uint64{"R": 1} // the recorder itself
 	total := uint64(1)

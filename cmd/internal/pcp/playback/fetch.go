@@ -63,7 +63,8 @@ func (p *Player) stamp(now time.Duration) metric.Stamp {
 	return metric.Stamp{Wall: p.began.UnixNano() + int64(p.before+now)}
 }
 
-// Instances returns the instances in the present blocks.
+// Instances returns the instances in the present blocks. Those of owners are only in what is computed
+// from processes.
 func (p *Player) Instances(ctx context.Context, indom string) ([]*metric.Instance, error) {
 	if err := p.wait(ctx); err != nil {
 		return nil, err
@@ -84,6 +85,13 @@ func (p *Player) Instances(ctx context.Context, indom string) ([]*metric.Instanc
 			if in != nil && !seen[in.Key] {
 				seen[in.Key] = true
 				list = append(list, in)
+			}
+		}
+	}
+	for _, d := range p.Catalog().Descs {
+		if list == nil && d.Indom == indom && d.Formula != "" {
+			if b := p.compute(d, now); b != nil {
+				list = b.Rows
 			}
 		}
 	}

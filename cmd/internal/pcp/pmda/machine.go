@@ -154,7 +154,24 @@ func withInputs(want []*metric.Desc, formulas []*formula) []*metric.Desc {
 	return want
 }
 
-// Instances returns the present instances of an instance domain.
+// Instances returns the present instances of an instance domain. Those of owners are only in what
+// is computed from processes.
 func (m *Machine) Instances(ctx context.Context, indom string) ([]*metric.Instance, error) {
-	return m.reader.Instances(ctx, indom)
+	list, err := m.reader.Instances(ctx, indom)
+	if err != nil || list != nil {
+		return list, err
+	}
+	var of *formula
+	for d, f := range m.catalog.Load().formulas {
+		if d.Indom == indom && !f.Twice && (of == nil || d.Name < of.Desc.Name) {
+			of = f
+		}
+	}
+	if of == nil {
+		return nil, nil
+	}
+	if b, _ := of.compute(m.reader.Read(ctx, of.Inputs)); b != nil {
+		return b.Rows, nil
+	}
+	return nil, nil
 }

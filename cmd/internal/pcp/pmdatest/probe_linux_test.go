@@ -39,10 +39,18 @@ func present(list []reading) map[series]reading {
 	all := make(map[series]reading)
 	for _, r := range list {
 		if r.Reason == "" {
-			all[series{r.Metric, r.Instance}] = r
+			all[series{r.Metric, pcpName(r.Metric, r.Instance)}] = r
 		}
 	}
 	return all
+}
+
+// pcpName is what PCP calls an instance.
+func pcpName(metric, instance string) string {
+	if strings.HasPrefix(metric, "coalition.") || strings.HasPrefix(metric, "owner.") {
+		return pcp.InstanceName(instance)
+	}
+	return instance
 }
 
 // overTheInterval are the metrics that are computed of what was gained since they were
@@ -115,7 +123,8 @@ var sinceItBegan = map[string]bool{"proc.exited": true, "proc.forked": true, "pr
 
 // aboutTheReader reports whether a value is that of a recorder.
 func aboutTheReader(id series) bool {
-	return strings.HasPrefix(id.metric, "process.") || strings.HasPrefix(id.metric, "recorder.") || strings.HasSuffix(id.instance, " recorder")
+	return strings.HasPrefix(id.metric, "process.") || strings.HasPrefix(id.metric, "recorder.") || strings.HasSuffix(id.instance, " recorder") ||
+		strings.HasPrefix(id.metric, "coalition.") && id.instance == "recorder"
 }
 
 // found is what is wrong with the value of a series, if anything. What is no counter may

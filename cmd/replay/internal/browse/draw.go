@@ -194,7 +194,7 @@ func (a *app) arrangementText() string {
 		by += " reversed"
 	}
 	switch {
-	case a.owners:
+	case a.owners && a.filter == nil:
 		by = "owners, " + by
 	case a.tree:
 		by = "tree, " + by

@@ -154,7 +154,7 @@ func (a *app) commands() [][2]string {
 			args = append(args, "--sort", a.sort)
 		}
 		switch {
-		case a.owners:
+		case a.owners && a.filter == nil:
 			args = append(args, "--group", "owner")
 		case a.tree:
 			args = append(args, "--tree")

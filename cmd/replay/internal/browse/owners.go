@@ -16,15 +16,11 @@ type owner struct {
 	open  bool
 }
 
-// owned puts processes below their owners. Of an owner that is not open the processes are left out; if there is
-// a filter, all are open.
+// owned puts processes below their owners. Of an owner that is not open the processes are left out.
 func (g arrangement) owned(list []row) []row {
 	of := make(map[*query.Process]row)
 	var living, ended []*query.Process
 	for _, r := range list {
-		if !g.filter.accepts(r.p) {
-			continue
-		}
 		of[r.p.Process] = r
 		if r.ended {
 			ended = append(ended, r.p.Process)
@@ -38,7 +34,7 @@ func (g arrangement) owned(list []row) []row {
 		for _, group := range query.Groups(processes, query.PerOwner) {
 			key := ownerKey + group.Sum.Instance.Key
 			if below[key] == nil {
-				o := &owner{kind: group.Kind, open: g.filter != nil || slices.Contains(g.opened, key)}
+				o := &owner{kind: group.Kind, open: slices.Contains(g.opened, key)}
 				if !ended {
 					o.count = len(group.Processes)
 				}

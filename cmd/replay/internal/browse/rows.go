@@ -21,7 +21,7 @@ type arrangement struct {
 	sort    string
 	reverse bool
 	tree    bool
-	owners  bool // processes are below their owners
+	owners  bool // processes are below their owners, unless there is a filter
 	filter  *filter
 	pins    []string
 	opened  []string // the owners whose processes are shown
@@ -53,7 +53,7 @@ func (g arrangement) arrange(m *moment.Moment) []row {
 	slices.SortStableFunc(list, func(x, y row) int { return compare(by, x.p, y.p, g.reverse) })
 	all := slices.Clone(list)
 	switch {
-	case g.owners:
+	case g.owners && g.filter == nil:
 		list = g.owned(list)
 	case g.tree:
 		list = g.branches(list)
@@ -88,7 +88,7 @@ func (a *app) rows() []row {
 		as.opened = slices.Clone(as.opened)
 		*c = arranged{m: a.shownMoment, as: as, rows: as.arrange(a.shownMoment)}
 		flat := c.rows
-		if as.owners {
+		if as.owners && as.filter == nil {
 			flat = arrangement{sort: as.sort}.arrange(a.shownMoment) // so that the columns stay when an owner is opened
 		}
 		c.filled = filled(flat)
