@@ -24,7 +24,7 @@ func (d *cgroup) number(col int) (uint64, bool) {
 	return v.v, v.why == metric.Present
 }
 
-// killCount is what is known of the processes of a group that the kernel killed.
+// killCount counts the processes of a group that the kernel killed.
 type killCount struct {
 	known  bool
 	killed uint64

@@ -82,8 +82,8 @@ func (p Place) InfoFiles() []string {
 	return []string{p.App + "/Contents/Info.plist", p.App + "/WrappedBundle/Info.plist", p.App + "/Info.plist"}
 }
 
-// cryptexes are the places at which macOS mounts what it updates by itself. The same program has
-// either path, depending on who asks.
+// cryptexes are the places at which macOS mounts what it updates by itself. The kernel gives the
+// path of a program in any of them, property lists the path without it.
 var cryptexes = []string{"/System/Cryptexes/", "/System/Volumes/Preboot/Cryptexes/", "/private/preboot/Cryptexes/"}
 
 // samePath returns one path for all paths of a program: property lists name it through links, the

@@ -31,14 +31,14 @@ var fieldNames = [NumFields]string{
 // String returns the name of the label with the field's value, and the last word of its metric.
 func (f Field) String() string { return fieldNames[f] }
 
-// Owner holds what is known of the owners of a process, and why the rest is not. It is
-// comparable. Those of many processes are equal: see Set.
+// Owner names the owners of a process. A field that has no name has the reason for that. Many
+// processes have the same Owner: a Set keeps one copy of it.
 type Owner struct {
 	names [NumFields]string
 	why   [NumFields]metric.Reason
 }
 
-// None returns an Owner of which nothing is known, for one reason.
+// None returns an Owner without any name, for one reason.
 func None(why metric.Reason) (o Owner) {
 	for f := range o.why {
 		o.why[f] = why

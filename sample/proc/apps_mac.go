@@ -38,8 +38,8 @@ func (k known) put(o *owner.Owner, f owner.Field) {
 	}
 }
 
-// macApp is what is known of an app since one of its processes began. An update replaces the app's
-// files while it runs; what was known at its start stays true for it.
+// macApp keeps what the files of an app said when its first process was met. An update replaces
+// these files while the app runs, and the processes still run the old version.
 type macApp struct {
 	path                  string
 	name                  string

@@ -59,13 +59,16 @@ func (g Grouping) key(in *metric.Instance) string {
 	return in.Label(string(g))
 }
 
-// name returns the kind and the name of the owner that makes a process a member of its group, and
-// what people read for the group of those that have no such owner.
+// name returns what people call the group of a process, and the kind of owner that it is, if it is
+// one. The processes without such an owner are a group, too.
 func (g Grouping) name(in *metric.Instance) (kind, name string) {
-	if g == PerOwner {
+	switch {
+	case !g.OfOwners():
+		return "", g.key(in)
+	case g == PerOwner:
 		kind, name = in.MainOwner()
-	} else if name = in.Label(string(g)); name != "" {
-		kind = string(g)
+	default:
+		kind, name = string(g), in.Label(string(g))
 	}
 	if name == "" {
 		return "", "(no " + string(g) + ")"

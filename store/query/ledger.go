@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"tachograph/sample/metric"
 	"tachograph/store"
 )
 
@@ -135,15 +134,6 @@ var LedgerGroupings = []Grouping{PerOwner, PerApp, PerService, PerContainer, Per
 
 // takerKey identifies a Taker.
 type takerKey struct{ kind, name string }
-
-// takerOf returns the taker that an instance belongs to.
-func (g Grouping) takerOf(in *metric.Instance) takerKey {
-	if !g.OfOwners() {
-		return takerKey{"", ProcessName(in)}
-	}
-	kind, name := g.name(in)
-	return takerKey{kind, name}
-}
 
 // micro converts joules; what is unknown or absurd is 0.
 func micro(joules float64) MicroJoules {

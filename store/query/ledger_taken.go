@@ -108,7 +108,7 @@ func (t *taking) processes(periods []*period, whole Window, fields *fieldMap, ta
 		}
 	}
 	for _, c := range sums {
-		if k := t.takers[t.by.takerOf(c.Instance)]; k != nil {
+		if k := t.takers[t.keyOf(c.Instance)]; k != nil {
 			k.Processes = c.Count
 		}
 	}
@@ -128,6 +128,12 @@ func (t *taking) sums(w Window, fields *fieldMap) (map[groupKey]*Consumer, error
 	return top.groups, nil
 }
 
+// keyOf returns the key of the taker that a process or a coalition belongs to.
+func (t *taking) keyOf(in *metric.Instance) takerKey {
+	kind, name := t.by.name(in)
+	return takerKey{kind, name}
+}
+
 // taker finds or begins a taker.
 func (t *taking) taker(k takerKey) *Taker {
 	if t.takers[k] == nil {
@@ -139,7 +145,7 @@ func (t *taking) taker(k takerKey) *Taker {
 // count adds what the kernel counted for the processes.
 func (t *taking) count(_ *period, list []*Consumer) {
 	for _, c := range list {
-		t.taker(t.by.takerOf(c.Instance)).add(micro(c.Gains[Energy]))
+		t.taker(t.keyOf(c.Instance)).add(micro(c.Gains[Energy]))
 	}
 }
 
@@ -163,7 +169,7 @@ func (t *taking) estimate(p *period, list []*Consumer, cores float64) {
 	for _, c := range list {
 		hi, lo := bits.Mul64(uint64(p.energy), uint64(micro(c.CPUTime())))
 		share, _ := bits.Div64(hi, lo, all)
-		t.taker(t.by.takerOf(c.Instance)).add(MicroJoules(share))
+		t.taker(t.keyOf(c.Instance)).add(MicroJoules(share))
 	}
 }
 
@@ -178,7 +184,7 @@ func (t *taking) parts(p *period) {
 		if run.Instance == nil {
 			continue
 		}
-		k := t.by.takerOf(run.Instance)
+		k := t.keyOf(run.Instance)
 		if k.kind == "" {
 			continue // It stays in the residual.
 		}

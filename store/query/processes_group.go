@@ -38,15 +38,10 @@ func Groups(list []*Process, by Grouping) []*Group {
 
 // title returns the kind and the name of the group that a process belongs to.
 func (g Grouping) title(p *Process) (kind, name string) {
-	switch {
-	case g.OfOwners():
-		return g.name(p.Instance)
-	case g == PerUser && p.User != "":
+	if g == PerUser && p.User != "" {
 		return "", p.User
-	case g == PerProcess:
-		return "", p.Name
 	}
-	return "", g.key(p.Instance)
+	return g.name(p.Instance)
 }
 
 func newSum(p *Process, key, name string) *Process {

@@ -122,7 +122,7 @@ const endSeen = int64(60e9)
 
 // OwnersRecorded reports whether an archive says whose processes are.
 func OwnersRecorded(a Archive) bool {
-	return slices.ContainsFunc(metric.OwnerKinds, func(kind string) bool { return a.Lookup("proc.owner."+kind) != nil })
+	return slices.ContainsFunc(a.Archives(), func(info *store.ArchiveInfo) bool { return ownersIn(a, info) })
 }
 
 // mostOwners bounds the owners that are kept for a name: a name with more belongs to none of them.
