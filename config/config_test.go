@@ -103,7 +103,7 @@ func TestMistakesNameFileLineAndKey(t *testing.T) {
 		{"choice", "[process]\nargs = \"some\"", "f.toml:2: process.args is none of off, redacted, full"},
 		{"command", "[archive]\non_finish = [\n \"ship\",\n]", "f.toml:2: archive.on_finish does not begin with an absolute path"},
 		{"percent", "[budget]\nmax_cpu = \"0.5\"", "f.toml:2: budget.max_cpu is not a percentage of one core (write \"1%\", or \"off\")"},
-		{"rule class", "[[rule]]\nmatch = \"x\"\nclass = \"quick\"", "f.toml:3: rule.0.class is none of static, constrained, polled, fast, process, thread, costly, disabled"},
+		{"rule class", "[[rule]]\nmatch = \"x\"\nclass = \"quick\"", "f.toml:3: rule.0.class is none of static, constrained, polled, fast, process, thread, costly, disabled, network"},
 		{"rule without match", "[[rule]]\nclass = \"fast\"\n[[rule]]\nclass=\"fast\"\nmatch=\"a\"", "f.toml:1: rule.0 has no match"},
 		{"rule key", "[[rule]]\nclass = \"fast\"\nmatch = \"a\"\n[[rule]]\nmatches=\"b\"\nclass=\"fast\"\nmatch=\"b\"", "f.toml:5: rule.1.matches is not a key of the configuration"},
 		{"rule pattern", "[[rule]]\nclass = \"fast\"\nmatch = \"a[\"", "f.toml:3: rule.0.match is not a pattern of metric names (write \"disk.dev.*\")"},
@@ -121,7 +121,7 @@ func TestMistakesNameFileLineAndKey(t *testing.T) {
 		{"trigger burst in a table", trigger("[trigger.burst]\nfor = \"10s\""), "f.toml:1: trigger.0.burst has no classes"},
 		{"trigger burst key", trigger("burst = { for = \"10s\", secret = 1 }"), "f.toml:4: trigger.0.burst has a key that is none of before, classes, every, for"},
 		{"trigger burst before", trigger("burst = { for = \"10s\", before = \"2m\", classes = [\"fast\"] }"), "f.toml:4: trigger.0.burst has a mistake: before is too long: 1m at most"},
-		{"trigger burst class", trigger("burst = { for = \"10s\", classes = [\"static\"] }"), "f.toml:4: trigger.0.burst has a mistake: classes has a word that is no class which is read again and again (fast, process, thread, polled, costly, constrained)"},
+		{"trigger burst class", trigger("burst = { for = \"10s\", classes = [\"static\"] }"), "f.toml:4: trigger.0.burst has a mistake: classes has a word that is no class which is read again and again (fast, process, thread, polled, costly, constrained, network)"},
 		{"trigger burst too often", trigger("burst = { for = \"10s\", classes = [\"polled\"] }"), "f.toml:4: trigger.0.burst reads the class polled every 100ms, but its sources give nothing new more often than every 1s"},
 		{"not TOML", "[archive]\nroot:$6$secret:19000:0:99999:7:::", "f.toml:2: this line is not valid TOML"},
 	} {

@@ -266,7 +266,7 @@ func setClasses(at *[]metric.Class, v any) error {
 	for _, name := range names {
 		cl, err := metric.ParseClass(name)
 		if err != nil || cl.Interval() == metric.Once {
-			return errors.New("has a word that is no class which is read again and again (fast, process, thread, polled, costly, constrained)")
+			return errors.New("has a word that is no class which is read again and again (fast, process, thread, polled, costly, constrained, network)")
 		}
 		if !slices.Contains(*at, cl) {
 			*at = append(*at, cl)

@@ -104,6 +104,7 @@ const (
 	process     = metric.Process
 	thread      = metric.Thread
 	costly      = metric.Costly
+	network     = metric.Network
 
 	single = metric.NoIndom
 )
@@ -137,11 +138,13 @@ var (
 	cycles      = metric.Units{Other: "cycle"}
 )
 
-// pcp, pcpProc, pcpLinux and own make metric identifiers in the domains of PCP's agents for
-// Darwin, for processes and for Linux, and in our own domain for what PCP lacks.
+// pcp, pcpProc, pcpLinux, pcpSockets and own make metric identifiers in the domains of PCP's
+// agents for Darwin, for processes, for Linux and for sockets, and in our own domain for what PCP
+// lacks.
 func pcp(cluster, item uint32) metric.PMID      { return metric.NewPMID(78, cluster, item) }
 func pcpProc(cluster, item uint32) metric.PMID  { return metric.NewPMID(3, cluster, item) }
 func pcpLinux(cluster, item uint32) metric.PMID { return metric.NewPMID(60, cluster, item) }
+func pcpSockets(item uint32) metric.PMID        { return metric.NewPMID(154, 1, item) }
 func own(cluster, item uint32) metric.PMID {
 	return metric.NewPMID(metric.OwnDomain, cluster, item)
 }

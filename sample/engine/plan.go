@@ -24,6 +24,7 @@ type Plan struct {
 // read are the classes that have a goroutine.
 var read = []metric.Class{
 	metric.Static, metric.Constrained, metric.Polled, metric.Fast, metric.Process, metric.Thread, metric.Costly,
+	metric.Network,
 }
 
 // phase is how long after the start a class has its first deadline: without phases, classes
@@ -40,6 +41,8 @@ func phase(c metric.Class) time.Duration {
 		return 500 * time.Millisecond
 	case metric.Costly:
 		return 600 * time.Millisecond
+	case metric.Network:
+		return 700 * time.Millisecond
 	case metric.Constrained:
 		return 800 * time.Millisecond
 	}

@@ -29,11 +29,13 @@ const (
 	Costly
 	// Disabled metrics are described but not read.
 	Disabled
+	// Network metrics have one value per connection or per port that is listened on.
+	Network
 	NumClasses
 )
 
 var classNames = [NumClasses]string{
-	"static", "constrained", "polled", "fast", "process", "thread", "costly", "disabled",
+	"static", "constrained", "polled", "fast", "process", "thread", "costly", "disabled", "network",
 }
 
 // Once is the interval of a class that is read only at the start of an archive.
@@ -48,6 +50,7 @@ var classIntervals = Intervals{
 	Thread:      5 * time.Second,
 	Costly:      time.Minute,
 	Disabled:    Once,
+	Network:     time.Minute,
 }
 
 func (c Class) String() string {

@@ -34,10 +34,10 @@ func labelled(labels []Label, name string) string {
 }
 
 // PerBoot reports whether the instances of a domain end with their boot. The keys of processes,
-// threads, coalitions and the parts of stacks are unique only within a boot. All other instances
-// come back after it.
+// threads, coalitions, connections and the parts of stacks are unique only within a boot. All
+// other instances come back after it.
 func PerBoot(indom string) bool {
-	return indom == "process" || indom == "thread" || indom == "coalition" || OfStacks(indom)
+	return indom == "process" || indom == "thread" || indom == "coalition" || indom == "connection" || OfStacks(indom)
 }
 
 // OfStacks reports whether the instances of a domain are parts of sampled stacks. They have a
