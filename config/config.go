@@ -22,6 +22,7 @@ type Config struct {
 	Triggers []Trigger
 
 	Process Process
+	Network Network
 	Budget  Budget
 	Log     Log
 
@@ -65,6 +66,13 @@ type Process struct {
 	ThreadsTop int      // and of the N busiest ones
 }
 
+// Network says what is kept about connections.
+type Network struct {
+	Peers       string // "pseudonym", "address" or "off"
+	Connections int    // that have values of their own, and as many that are in trouble
+	Namespaces  int    // besides the own one
+}
+
 // Args says how much of command lines is kept.
 type Args string
 
@@ -103,6 +111,7 @@ func Default() *Config {
 			OnFinishLimit: 10 * time.Minute,
 		},
 		Process: Process{Args: ArgsOff},
+		Network: Network{Peers: "pseudonym", Connections: 50, Namespaces: 64},
 		Budget:  Budget{MaxCPU: 0.01, MaxMemory: 100 << 20, Nice: -15},
 		Log:     Log{Format: "text", Level: "info"},
 

@@ -15,6 +15,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/proc"
 	"tachograph/sample/proc/cmdline"
+	"tachograph/sample/socket"
 )
 
 // Options configure sources.
@@ -27,7 +28,18 @@ type Options struct {
 	// processes are added.
 	Threads    []string
 	ThreadsTop int
+	// Network says what is recorded about connections; the zero value is the default.
+	Network Network
 }
+
+// Network says what is recorded about connections, in the words of the configuration.
+type Network struct {
+	Peers                   string
+	Connections, Namespaces int
+}
+
+// usualNetwork is what the configuration has by default.
+var usualNetwork = Network{Peers: "pseudonym", Connections: 50, Namespaces: 64}
 
 // join opens the sources of the whole system and those of processes.
 func join(opt Options, openSystem func() ([]sample.Source, error)) ([]sample.Source, error) {
@@ -73,6 +85,15 @@ func procOptions(opt Options) (proc.Options, error) {
 		}
 		p.Args = mode
 	}
+	net := opt.Network
+	if net == (Network{}) {
+		net = usualNetwork
+	}
+	peers, err := socket.ParsePrivacy(net.Peers)
+	if err != nil {
+		return p, err
+	}
+	p.Network = socket.Options{Peers: peers, Key: secret("tachograph peers"), Named: net.Connections, Namespaces: net.Namespaces}
 	// Blanks and commas separate patterns in ThreadPattern; a blank or comma inside a pattern
 	// becomes "?".
 	var one []string
@@ -108,14 +129,21 @@ func Reconfigure(sources []sample.Source, opt Options) error {
 // machine to any reader of an archive, and archives travel, so they get a hash of it that is of
 // no use elsewhere.
 func identity(machine string) string {
+	return hex.EncodeToString(secretOf(machine, "tachograph host")[:16])
+}
+
+// secret returns a key for a purpose that is always the same on this machine.
+func secret(purpose string) []byte { return secretOf(machineID(), purpose) }
+
+func secretOf(machine, purpose string) []byte {
 	machine = strings.TrimSpace(machine)
 	if machine == "" {
 		name, _ := os.Hostname()
 		machine = "host name " + name
 	}
 	mac := hmac.New(sha256.New, []byte(machine))
-	mac.Write([]byte("tachograph host"))
-	return hex.EncodeToString(mac.Sum(nil)[:16])
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
 }
 
 // Zone returns the time zone in force: its IANA name if known, else its offset.

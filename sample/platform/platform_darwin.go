@@ -35,7 +35,7 @@ func Slept() (sleep, wake time.Time, ok bool) {
 func ThisHost() metric.Host {
 	id := darwin.Host()
 	h := metric.Host{
-		ID: identity(id.HardwareUUID), Name: id.Name, OS: id.OS, Release: id.Release, Arch: id.Arch, Model: id.Model, Platform: Catalog.Name(),
+		ID: identity(machineID()), Name: id.Name, OS: id.OS, Release: id.Release, Arch: id.Arch, Model: id.Model, Platform: Catalog.Name(),
 	}
 	add := func(name, value string) {
 		if value != "" && value != "0" {
@@ -52,6 +52,9 @@ func ThisHost() metric.Host {
 	}
 	return h
 }
+
+// machineID is the machine's own identifier, which does not leave it.
+func machineID() string { return darwin.Host().HardwareUUID }
 
 // BootID is unique to this boot of the machine.
 func BootID() string {

@@ -70,7 +70,7 @@ func ThisHost() metric.Host {
 	var u unix.Utsname
 	unix.Uname(&u)
 	h := metric.Host{
-		ID: identity(firstFile("/etc/machine-id", "/var/lib/dbus/machine-id")), Name: unix.ByteSliceToString(u.Nodename[:]),
+		ID: identity(machineID()), Name: unix.ByteSliceToString(u.Nodename[:]),
 		OS: unix.ByteSliceToString(u.Sysname[:]), Release: unix.ByteSliceToString(u.Release[:]),
 		Arch: unix.ByteSliceToString(u.Machine[:]), Model: firstFile("/sys/class/dmi/id/product_name", "/proc/device-tree/model"),
 		Platform: Catalog.Name(),
@@ -85,6 +85,9 @@ func ThisHost() metric.Host {
 	}
 	return h
 }
+
+// machineID is the machine's own identifier, which does not leave it.
+func machineID() string { return firstFile("/etc/machine-id", "/var/lib/dbus/machine-id") }
 
 // processors counts the machine's processors that are online: runtime.NumCPU counts only those
 // that this process may use.

@@ -21,6 +21,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/cmdline"
+	"tachograph/sample/socket"
 )
 
 // Options say what to read beyond the default.
@@ -32,6 +33,8 @@ type Options struct {
 	ThreadPattern string
 	// ThreadTopN adds the processes that used most CPU since the last reading.
 	ThreadTopN int
+	// Network says what is recorded about connections.
+	Network socket.Options
 	// Root is the directory that holds proc, etc and dev; empty is "/". Only Linux uses it.
 	Root string
 }
