@@ -1,0 +1,75 @@
+package socket
+
+// closing is a socket that closed before any list had it.
+type closing struct {
+	at     local
+	trace  Trace
+	totals Totals
+	// connected says that it is or was to be a connection, and not a socket without other side.
+	connected bool
+}
+
+// mostEnded is how many of these wait for the next list, which may have the port that they were
+// accepted from.
+const mostEnded = 4096
+
+// hearEnd takes in a socket that closed before any list had it.
+func (b *Book) hearEnd(s *Socket) {
+	e := entry{protocol: s.Protocol}
+	if s.Loopback {
+		e.flags = loopback
+	}
+	c := closing{at: localOf(s), trace: traceOf(s), connected: s.Peer.Port() != 0 && (s.Protocol != UDP || s.Has&HasBytes != 0)}
+	if !b.increase(&e, s, &c.totals) && !c.connected {
+		return
+	}
+	if c.connected {
+		b.short++
+		c.totals.add(s.Ended.counted())
+	}
+	if b.ended = append(b.ended, c); len(b.ended) == mostEnded {
+		b.settleEnded(nil)
+	}
+}
+
+// counted returns how the end of a connection is counted.
+func (e Ending) counted() *Totals {
+	switch e {
+	case Refused:
+		return &endRefused
+	case Failed:
+		return &endFailed
+	}
+	return &endNormal
+}
+
+var (
+	endNormal  = Totals{Closed: 1}
+	endRefused = Totals{Closed: 1, Refused: 1}
+	endFailed  = Totals{Closed: 1, Failed: 1}
+)
+
+// settleEnded gives what the sockets in ended transferred to who held them: the process that the
+// kernel names, or else the one that listens on their port.
+func (b *Book) settleEnded(find func(Trace) (h *Holder, wait bool)) {
+	for i := range b.ended {
+		c := &b.ended[i]
+		p := b.portOf(c.at)
+		var h *Holder
+		if c.trace != (Trace{Namespace: c.trace.Namespace}) && find != nil {
+			h, _ = find(c.trace)
+		}
+		if h == nil && p != nil {
+			h = p.holder()
+		}
+		switch {
+		case !c.connected:
+		case p != nil:
+			c.totals.Accepted++
+		default:
+			c.totals.Opened++
+		}
+		b.award(h, &c.totals)
+	}
+	b.ended = b.ended[:0]
+}
