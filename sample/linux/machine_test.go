@@ -232,7 +232,7 @@ func TestMachineConnections(t *testing.T) {
 			}
 			if i == 1 {
 				if c.diag != nil {
-					c.diag.close()
+					c.diag.Close()
 				}
 				c.diag = nil
 			}

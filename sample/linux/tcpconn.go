@@ -2,13 +2,13 @@ package linux
 
 import (
 	"bytes"
-	"encoding/binary"
 	"io"
 	"os"
 
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
+	"tachograph/sample/socket"
 )
 
 // tcpconn counts TCP connections by state. On this machine it asks the kernel over netlink,
@@ -17,20 +17,10 @@ import (
 type tcpconn struct {
 	root  string
 	group *metric.Group
-	diag  diagnoser // nil without netlink
+	diag  *socket.Diagnoser // nil without netlink
 	paths [2]string
 	buf   []byte
 }
-
-// diagnoser lists the TCP sockets.
-type diagnoser interface {
-	// count adds the sockets to counts.
-	count(counts *stateCounts) error
-	close() error
-}
-
-// stateCounts counts sockets by the kernel's number for their state.
-type stateCounts [16]uint64
 
 // tcpStates are the kernel's states with a metric.
 var tcpStates = [...]struct {
@@ -48,7 +38,7 @@ const newSynRecv, synRecv = 12, 3
 func newTCPConn(root string) (*tcpconn, error) {
 	t := &tcpconn{root: root, paths: [2]string{root + "/proc/net/tcp", root + "/proc/net/tcp6"}}
 	if root == "" {
-		t.diag = openDiagnoser()
+		t.diag, _ = socket.OpenDiagnoser()
 	}
 	return t, t.Refresh()
 }
@@ -58,7 +48,7 @@ func (t *tcpconn) Groups() []*metric.Group { return []*metric.Group{t.group} }
 
 func (t *tcpconn) Close() error {
 	if t.diag != nil {
-		return t.diag.close()
+		return t.diag.Close()
 	}
 	return nil
 }
@@ -78,7 +68,7 @@ func (t *tcpconn) Refresh() error {
 }
 
 func (t *tcpconn) Read(c *sample.Context, frames []*sample.Frame) error {
-	var counts stateCounts
+	var counts socket.StateCounts
 	if err := t.count(&counts); err != nil {
 		return err
 	}
@@ -94,15 +84,15 @@ func (t *tcpconn) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-func (t *tcpconn) count(counts *stateCounts) error {
+func (t *tcpconn) count(counts *socket.StateCounts) error {
 	if t.diag != nil {
-		if t.diag.count(counts) == nil {
+		if t.diag.Count(counts) == nil {
 			return nil
 		}
 		// The kernel lacks the module: do not ask it again.
-		t.diag.close()
+		t.diag.Close()
 		t.diag = nil
-		*counts = stateCounts{}
+		*counts = socket.StateCounts{}
 	}
 	for i, path := range t.paths {
 		err := t.countFile(path, counts)
@@ -118,7 +108,7 @@ func (t *tcpconn) count(counts *stateCounts) error {
 
 // countFile streams a table of sockets through one buffer, because it can be many megabytes
 // long.
-func (t *tcpconn) countFile(path string, counts *stateCounts) error {
+func (t *tcpconn) countFile(path string, counts *socket.StateCounts) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -147,7 +137,7 @@ func (t *tcpconn) countFile(path string, counts *stateCounts) error {
 }
 
 // countLines counts the complete lines of b and returns their length.
-func countLines(b []byte, counts *stateCounts) (used int) {
+func countLines(b []byte, counts *socket.StateCounts) (used int) {
 	for {
 		i := bytes.IndexByte(b[used:], '\n')
 		if i < 0 {
@@ -159,66 +149,9 @@ func countLines(b []byte, counts *stateCounts) (used int) {
 }
 
 // countLine counts a line: "0: 0100007F:0016 00000000:0000 0A ...".
-func countLine(l []byte, counts *stateCounts) {
+func countLine(l []byte, counts *socket.StateCounts) {
 	w, _ := word(skip(l, 3))
 	if state, ok := hex(w); ok && state < uint64(len(counts)) {
 		counts[state]++
 	}
 }
-
-// Sizes and numbers of the netlink protocol.
-const (
-	nlHeader     = 16
-	nlError      = 2
-	nlDone       = 3
-	diagTCP      = 18 // TCPDIAG_GETSOCK
-	diagRequest  = nlHeader + 60
-	diagStates   = nlHeader + 52
-	diagStateOff = nlHeader + 1 // idiag_state in the answer
-)
-
-// diagQuery writes a request for all TCP sockets of every family at once: for each request the
-// kernel goes through its whole table, which is large even if nearly empty. Only the oldest kind
-// of request is for all families.
-func diagQuery(buf []byte, seq uint32) []byte {
-	buf = append(buf[:0], make([]byte, diagRequest)...)
-	ne := binary.NativeEndian
-	ne.PutUint32(buf[0:], diagRequest)
-	ne.PutUint16(buf[4:], diagTCP)
-	ne.PutUint16(buf[6:], 0x301) // request, dump
-	ne.PutUint32(buf[8:], seq)
-	ne.PutUint32(buf[diagStates:], 1<<13-1) // every state
-	return buf
-}
-
-// diagAnswer counts the sockets in one message from the kernel. It reports whether the list ends
-// here, and the kernel's error number if it refuses.
-func diagAnswer(b []byte, seq uint32, counts *stateCounts) (done bool, errno uint32) {
-	ne := binary.NativeEndian
-	for len(b) >= nlHeader {
-		n := int(ne.Uint32(b))
-		if n < nlHeader || n > len(b) {
-			return true, uint32(malformed)
-		}
-		if ne.Uint32(b[8:]) == seq {
-			switch ne.Uint16(b[4:]) {
-			case nlDone:
-				return true, 0
-			case nlError:
-				if n < nlHeader+4 {
-					return true, uint32(malformed)
-				}
-				return true, -ne.Uint32(b[nlHeader:])
-			case diagTCP:
-				if n > diagStateOff && int(b[diagStateOff]) < len(counts) {
-					counts[b[diagStateOff]]++
-				}
-			}
-		}
-		b = b[min((n+3)&^3, len(b)):]
-	}
-	return false, 0
-}
-
-// malformed is EBADMSG.
-const malformed = 74

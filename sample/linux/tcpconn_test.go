@@ -1,10 +1,11 @@
 package linux
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
+
+	"tachograph/sample/socket"
 )
 
 const tcpHead = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -50,69 +51,10 @@ func TestTCPConnWithoutIPv6(t *testing.T) {
 	expect(t, readAll(t, clock(nil), c), map[cell]string{{"network.tcpconn.listen", ""}: "2"})
 }
 
-// message writes a netlink message.
-func message(kind uint16, seq uint32, body []byte) []byte {
-	b := binary.NativeEndian.AppendUint32(nil, uint32(nlHeader+len(body)))
-	b = binary.NativeEndian.AppendUint16(b, kind)
-	b = binary.NativeEndian.AppendUint16(b, 2)
-	b = binary.NativeEndian.AppendUint32(b, seq)
-	b = append(binary.NativeEndian.AppendUint32(b, 0), body...)
-	for len(b)%4 != 0 {
-		b = append(b, 0)
-	}
-	return b
-}
-
-func socket(state byte) []byte {
-	body := make([]byte, 72)
-	body[0], body[1] = 2, state
-	return body
-}
-
-func TestDiagAnswer(t *testing.T) {
-	var counts stateCounts
-	b := append(message(diagTCP, 7, socket(1)), message(diagTCP, 7, socket(10))...)
-	b = append(b, message(diagTCP, 6, socket(10))...) // answers an earlier request
-	b = append(b, message(diagTCP, 7, socket(99))...)
-	if done, errno := diagAnswer(b, 7, &counts); done || errno != 0 {
-		t.Errorf("done %v, errno %d before the end", done, errno)
-	}
-	if counts[1] != 1 || counts[10] != 1 {
-		t.Errorf("counts %v", counts)
-	}
-	if done, errno := diagAnswer(message(nlDone, 7, make([]byte, 4)), 7, &counts); !done || errno != 0 {
-		t.Errorf("at the end: done %v, errno %d", done, errno)
-	}
-	refusal := binary.NativeEndian.AppendUint32(nil, ^uint32(2)+1)
-	if done, errno := diagAnswer(message(nlError, 7, refusal), 7, &counts); !done || errno != 2 {
-		t.Errorf("refused: done %v, errno %d", done, errno)
-	}
-	if done, errno := diagAnswer([]byte{200, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 7, &counts); !done || errno != malformed {
-		t.Errorf("cut off: done %v, errno %d", done, errno)
-	}
-}
-
-func TestDiagQuery(t *testing.T) {
-	q := diagQuery(nil, 9)
-	ne := binary.NativeEndian
-	if len(q) != 76 || ne.Uint32(q) != 76 || ne.Uint16(q[4:]) != 18 || ne.Uint32(q[8:]) != 9 || ne.Uint32(q[68:]) != 0x1fff {
-		t.Errorf("query %x", q)
-	}
-}
-
-func FuzzDiagAnswer(f *testing.F) {
-	f.Add(message(diagTCP, 7, socket(1)))
-	f.Add(message(nlError, 7, nil))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var counts stateCounts
-		diagAnswer(b, 7, &counts)
-	})
-}
-
 func FuzzTCPTable(f *testing.F) {
 	f.Add([]byte(tcpTable(1, 6)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var counts stateCounts
+		var counts socket.StateCounts
 		if used := countLines(b, &counts); used > len(b) {
 			t.Errorf("used %d of %d", used, len(b))
 		}

@@ -92,8 +92,9 @@ type Socket struct {
 	Namespace uint64
 	UID       uint32
 	Loopback  bool // the other side is this machine
-	// Closed says that the totals are the last ones. Ended says, of a socket that closed without
-	// having been established, why; it is 0 otherwise.
+	// Closed says that the totals are the last ones. A closed socket with the state Listen was no
+	// connection; one without HasBytes had totals that the kernel has wiped. Ended says how
+	// a connection ended that failed or was never established; it is 0 otherwise.
 	Closed bool
 	Ended  Ending
 
@@ -101,6 +102,8 @@ type Socket struct {
 	Inode  uint64
 	PID    int32
 	Unique uint64
+	// Cgroup is the number of the group that the socket was made in (Linux), 0 if unknown.
+	Cgroup uint64
 	// Start is when the connection began: nanoseconds of the continuous clock, 0 if unknown.
 	Start int64
 
@@ -149,8 +152,9 @@ type Hearer interface {
 
 // Lister asks one kernel for its sockets.
 type Lister interface {
-	// List passes all open sockets to the hearer, those that listen included. Sockets that have
-	// closed by then have been passed before it returns.
+	// List passes all open sockets to the hearer, those that listen included. Closed sockets that
+	// the kernel has reported by then have been passed before it returns. Linux reports a socket a
+	// moment after it has closed: one that is missing from a list may yet be passed as closed.
 	List(h Hearer) error
 	// Lost returns how many closed sockets the kernel had no room to report since the start.
 	Lost() uint64

@@ -1,0 +1,198 @@
+package socket
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// diagLister is the Lister of Linux. It asks every network namespace by a netlink socket of its
+// own, and hears there, by another, of sockets that close.
+type diagLister struct {
+	hearer   Hearer
+	closing  *waiter
+	over     chan struct{} // closed when the goroutine has ended
+	stopping chan struct{}
+
+	mu       sync.Mutex // held while sockets are passed on
+	rooms    map[uint64]*room
+	decoder  decoder
+	receiver *receiver
+	socket   Socket
+	lost     uint64 // in namespaces that are gone
+	silent   error  // why no closings are heard
+}
+
+// room is a network namespace. The recorder's own has number 0.
+type room struct {
+	namespace uint64
+	diag      *Diagnoser
+	closings  *closings // nil if the kernel has none
+}
+
+// Open makes a Lister. From now on h hears of the sockets that close, also from a goroutine.
+func Open(h Hearer) (Lister, error) {
+	l := &diagLister{hearer: h, rooms: make(map[uint64]*room), receiver: newReceiver(), over: make(chan struct{}), stopping: make(chan struct{})}
+	r, err := openRoom(0)
+	if err != nil {
+		return nil, err
+	}
+	if l.closing, err = newWaiter(); err != nil {
+		r.close()
+		return nil, err
+	}
+	if err := l.add(r); err != nil {
+		l.closing.close()
+		r.close()
+		return nil, err
+	}
+	go l.hear()
+	return l, nil
+}
+
+// openRoom opens the network namespace of the calling thread.
+func openRoom(namespace uint64) (*room, error) {
+	diag, err := OpenDiagnoser()
+	if err != nil {
+		return nil, err
+	}
+	// The kernel may lack what answers, or may load it only now.
+	if _, err := diag.ask(listening, 0, func([]byte) {}); err != nil {
+		diag.Close()
+		return nil, err
+	}
+	c, err := openClosings()
+	if err != nil {
+		diag.Close()
+		return nil, err
+	}
+	return &room{namespace: namespace, diag: diag, closings: c}, nil
+}
+
+func (r *room) close() {
+	r.diag.Close()
+	r.closings.close()
+}
+
+func (l *diagLister) add(r *room) error {
+	if err := l.closing.add(r.closings.fd); err != nil {
+		return fmt.Errorf("netlink socket events: %w", err)
+	}
+	l.rooms[r.namespace] = r
+	return nil
+}
+
+// List passes the open sockets to h. While it does, the goroutine passes nothing: a socket that
+// closes is passed as closed after it has been passed as open.
+func (l *diagLister) List(h Hearer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var failed error
+	for _, r := range l.rooms {
+		if err := l.list(r, h); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	l.take()
+	return failed
+}
+
+func (l *diagLister) list(r *room, h Hearer) error {
+	pass := func(b []byte) {
+		if l.decoder.open(b, r.namespace, &l.socket) {
+			h.Hear(&l.socket)
+		}
+	}
+	if _, err := r.diag.ask(listening, askSKMemInfo, pass); err != nil {
+		return err
+	}
+	torn, err := r.diag.ask(connected, askInfo|askCong, pass)
+	if err == nil && torn {
+		_, err = r.diag.ask(connected, askInfo|askCong, pass)
+	}
+	return err
+}
+
+// take passes on the closed sockets that the kernel has reported, and returns their number.
+func (l *diagLister) take() (n int) {
+	for _, r := range l.rooms {
+		n += l.receiver.receive(r.closings, func(b []byte) {
+			if l.decoder.closed(b, r.namespace, &l.socket) {
+				l.hearer.Hear(&l.socket)
+			}
+		})
+	}
+	return n
+}
+
+// hear takes in closings as they come. After a single one it waits for the next at once, if
+// none came within the pause before: each wait for a timer wakes the recorder once more.
+func (l *diagLister) hear() {
+	defer close(l.over)
+	between := time.NewTimer(time.Hour)
+	defer between.Stop()
+	last := time.Time{}
+	for l.closing.await() {
+		l.mu.Lock()
+		few, wait := l.take() <= 1, l.pause()
+		l.mu.Unlock()
+		if now := time.Now(); few && now.Sub(last) >= wait {
+			last = now
+		} else {
+			last = now.Add(wait)
+			between.Reset(wait)
+			select {
+			case <-between.C:
+			case <-l.stopping:
+				return
+			}
+		}
+		if !l.rearm() {
+			return
+		}
+	}
+}
+
+// pause is how long closings may wait in the kernel, so that a burst does not wake the recorder
+// for each.
+func (l *diagLister) pause() time.Duration {
+	for _, r := range l.rooms {
+		if !r.closings.roomy {
+			return 10 * time.Millisecond
+		}
+	}
+	return 200 * time.Millisecond
+}
+
+func (l *diagLister) rearm() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.rooms {
+		if !l.closing.rearm(r.closings.fd) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *diagLister) Lost() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.lost
+	for _, r := range l.rooms {
+		n += r.closings.lost()
+	}
+	return n
+}
+
+func (l *diagLister) Notice() string { return "" }
+
+func (l *diagLister) Close() error {
+	close(l.stopping)
+	l.closing.close()
+	<-l.over
+	for _, r := range l.rooms {
+		r.close()
+	}
+	return nil
+}
