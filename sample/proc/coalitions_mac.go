@@ -67,7 +67,7 @@ func newCoalitions(m *macKernel) *coalitions {
 	return s
 }
 
-func (s *coalitions) group() *metric.Group { return s.of }
+func (s *coalitions) follows() []*metric.Group { return []*metric.Group{s.of} }
 
 // refresh has every coalition's row in the next reading, also of those that have no processes:
 // an archive begins.

@@ -104,7 +104,7 @@ func TestCoalitionsHaveRowsWhenTheirProcessesComeAndGo(t *testing.T) {
 	step("a coalition ends after the list was made", "")
 	m.coalitions = m.coalitions[:1]
 	step("only what is listed is there", "")
-	if n := len(r.source.after.(*coalitions).byID); n != 1 {
+	if n := len(r.source.k.(*macKernel).coalitions.byID); n != 1 {
 		t.Errorf("%d coalitions are remembered", n)
 	}
 }

@@ -32,11 +32,11 @@ type supply[R any] struct {
 }
 
 // number lays the parts' columns end to end and returns their names in order.
-func number[R any](parts []supply[R]) []string {
+func number[R any](parts []*supply[R]) []string {
 	var names []string
-	for i := range parts {
-		parts[i].first = len(names)
-		names = append(names, columnNames(parts[i].columns)...)
+	for _, pt := range parts {
+		pt.first = len(names)
+		names = append(names, columnNames(pt.columns)...)
 	}
 	return names
 }

@@ -105,6 +105,8 @@ func (k *fakeKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *proce
 }
 
 func (k *fakeKernel) walked(*sample.Context, int, metric.Stamp) {}
+func (k *fakeKernel) letGo(*sample.Context, metric.Stamp)       {}
+func (k *fakeKernel) findHolders(*sample.Context, metric.Stamp) { k.findNamed() }
 func (k *fakeKernel) count(*process[*person])                   { k.counts.add('S') }
 func (k *fakeKernel) unchanged(*process[*person], uint64) bool  { return false }
 func (k *fakeKernel) zombie(p *process[*person]) bool           { return p.platform.zombie }

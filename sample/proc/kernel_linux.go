@@ -65,6 +65,9 @@ type linuxProcess struct {
 	// notices were lost, and switchesAt the CPU time when switches was read.
 	switches, ended switches
 	switchesAt      int64
+	// searched is the last sweep that looked for sockets among the open files, and checked the
+	// last one that compared them with the sockets that the process is known to hold.
+	searched, checked uint64
 	// several: the process has or had several threads. askedOnce: the kernel was asked, and
 	// knew of no more than one.
 	several, askedOnce bool
@@ -126,6 +129,7 @@ type linuxKernel struct {
 	fds         []int32
 	link        [64]byte
 	networks    map[uint64]map[uint64]socketKind
+	search      search
 }
 
 func openKernel(opt Options) (*linuxKernel, error) {
@@ -148,9 +152,11 @@ func openKernel(opt Options) (*linuxKernel, error) {
 		legacies: make(map[int32]legacy),
 		leaving:  make(map[int32]*process[linuxProcess]),
 		networks: make(map[uint64]map[uint64]socketKind),
+		search:   newSearch(),
 		belong:   newBelongings(root),
 	}
 	k.columns, k.now.k = k.allParts(), k
+	k.net.cpu = threadTime
 	k.stillness.clocks = clocksOf(dir)
 	k.users.refresh()
 	k.groups.refresh()
@@ -163,6 +169,7 @@ func openKernel(opt Options) (*linuxKernel, error) {
 	if k.watch != nil && k.watch.named == nil && k.stillness.clocks {
 		k.asker = openGroupAsker(k.watch.family)
 	}
+	k.net.lister, k.net.lacks = k.openLister()
 	k.forgetLoss()
 	return k, nil
 }

@@ -232,6 +232,10 @@ func (m *macKernel) meet(_ *sample.Context, pid int32, _ metric.Stamp) *process[
 
 func (m *macKernel) walked(*sample.Context, int, metric.Stamp) {}
 
+// letGo implements kernel: the kernel names the process in each list.
+func (m *macKernel) letGo(*sample.Context, metric.Stamp)       {}
+func (m *macKernel) findHolders(*sample.Context, metric.Stamp) { m.findNamed() }
+
 func (m *macKernel) count(p *process[macProcess]) { m.counts.add(m.state(p)) }
 
 // unchanged implements kernel: nothing shows that a process has done nothing.

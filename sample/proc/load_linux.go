@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -232,7 +233,7 @@ func (r *reading) loadCwd() metric.Reason {
 type descriptors struct {
 	count   uint64
 	numbers uint64   // a hash of them
-	sockets []uint64 // inodes
+	sockets []uint64 // inodes, in ascending order
 	linked  bool     // sockets were looked for
 	known   bool     // sockets belong to the current numbers
 	at      uint32   // the activity when they were looked at
@@ -246,10 +247,8 @@ func (r *reading) loadDescriptors() metric.Reason {
 	if r.p.platform.headless() {
 		return firstEnded
 	}
-	if !r.idleSince(d.read) || k.wantSockets && !d.linked {
-		if why := r.readDescriptors(); why != metric.Present {
-			return why
-		}
+	if why := r.openFiles(k.wantSockets); why != metric.Present {
+		return why
 	}
 	r.loadLimit()
 	if !k.wantSockets || len(d.sockets) == 0 {
@@ -270,11 +269,19 @@ func (r *reading) loadDescriptors() metric.Reason {
 	return metric.Present
 }
 
+// openFiles finds the open files of a process, and if sockets is set which of them are sockets.
+func (r *reading) openFiles(sockets bool) metric.Reason {
+	if d := &r.p.platform.opened; r.idleSince(d.read) && (!sockets || d.linked) {
+		return metric.Present
+	}
+	return r.readDescriptors(sockets)
+}
+
 // readDescriptors lists the open files of a process. The link of a descriptor shows whether it
 // is a socket, and the tables of the process's network whether it is TCP or UDP. Links are
 // expensive to read, and some processes have thousands: they are not read again if the process
 // has not run since and has the same descriptor numbers.
-func (r *reading) readDescriptors() metric.Reason {
+func (r *reading) readDescriptors(sockets bool) metric.Reason {
 	k, d := r.k, &r.p.platform.opened
 	d.read = moment{}
 	at := r.moment()
@@ -293,8 +300,8 @@ func (r *reading) readDescriptors() metric.Reason {
 	if err != nil {
 		return reasonFor(err)
 	}
-	d.count, d.read, d.linked = uint64(len(k.fds)), at, k.wantSockets
-	if !k.wantSockets {
+	d.count, d.read, d.linked = uint64(len(k.fds)), at, sockets
+	if !sockets {
 		return metric.Present
 	}
 	if now == 0 || !d.known || now != d.at || numbers != d.numbers {
@@ -340,6 +347,7 @@ func (d *descriptors) look(dir int, numbers []int32, link []byte) {
 			d.sockets = append(d.sockets, inode)
 		}
 	}
+	slices.Sort(d.sockets)
 }
 
 type socketKind uint8

@@ -1,6 +1,10 @@
 package proc
 
 import (
+	"errors"
+	"slices"
+	"strings"
+
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
@@ -9,15 +13,23 @@ import (
 // processes is the source of all metrics of single processes, on either kernel.
 type processes[P, R any] struct {
 	*census[P]
-	k      kernel[P, R]
-	parts  []supply[R]
-	groups []*metric.Group
-	column map[string]int
-	after  follower // nil where there is none
+	k     kernel[P, R]
+	parts []*supply[R]
+	// transfers is the last of parts: what processes transferred.
+	transfers *supply[R]
+	groups    []*metric.Group
+	column    map[string]int
+	// followers read further groups, and afterwards has their frames of the current reading.
+	followers  []follower
+	afterwards [][]*sample.Frame
 	// The frames of the current reading, by group, and the processes of their rows.
 	perProcess, perMachine, settings []*sample.Frame
-	afterwards                       []*sample.Frame
 	filled, met, busiest             []*process[P]
+	// filling is the process whose row is being filled.
+	filling *process[P]
+	// sockets: the current reading needs to know what was transferred.
+	sockets bool
+	traffic *traffic[P]
 	// again is the frame in which rows may be repeated, nil for none, and since the sweep that
 	// filled it last. done holds both for each class.
 	again *sample.Frame
@@ -25,11 +37,17 @@ type processes[P, R any] struct {
 	done  [metric.NumClasses]struct {
 		frame *sample.Frame
 		sweep uint64
+		net   metric.Reason // why its rows do not have what was transferred
 	}
 }
 
 func newProcesses[P, R any](on catalog.Platform, k kernel[P, R], c *census[P]) *processes[P, R] {
-	s := &processes[P, R]{census: c, k: k, parts: k.parts(), column: make(map[string]int)}
+	s := &processes[P, R]{census: c, k: k, column: make(map[string]int)}
+	parts := k.parts()
+	for i := range parts {
+		s.parts = append(s.parts, &parts[i])
+	}
+	s.supplyNet()
 	names := number(s.parts)
 	for i, n := range names {
 		s.column[n] = i
@@ -39,18 +57,25 @@ func newProcesses[P, R any](on catalog.Platform, k kernel[P, R], c *census[P]) *
 		catalog.Group(on, "procs", countNames()...),
 		catalog.Group(on, "proc.control", controlNames...),
 	}
+	s.traffic = newTraffic(on, c)
+	s.follow(s.traffic)
+	if s.net.lacks != "" {
+		s.lackNet()
+	}
 	return s
 }
 
-// follower reads a further group of the platform's after each sweep, because it needs to know
-// the processes.
+// follower reads further groups after each sweep, because it needs to know the processes.
 type follower interface {
-	group() *metric.Group
+	follows() []*metric.Group
 	read(c *sample.Context, frames []*sample.Frame)
 	notice() string
 }
 
-func (s *processes[P, R]) follow(f follower) { s.after, s.groups = f, append(s.groups, f.group()) }
+func (s *processes[P, R]) follow(f follower) {
+	s.followers, s.afterwards = append(s.followers, f), append(s.afterwards, nil)
+	s.groups = append(s.groups, f.follows()...)
+}
 
 func (s *processes[P, R]) Name() string            { return "proc" }
 func (s *processes[P, R]) Groups() []*metric.Group { return s.groups }
@@ -88,7 +113,7 @@ func (s *processes[P, R]) SetOptions(opt Options) error {
 func (s *processes[P, R]) Close() error {
 	s.Lock()
 	defer s.Unlock()
-	return s.k.close()
+	return errors.Join(s.net.close(), s.k.close())
 }
 
 func (s *processes[P, R]) Read(c *sample.Context, frames []*sample.Frame) error {
@@ -99,14 +124,15 @@ func (s *processes[P, R]) Read(c *sample.Context, frames []*sample.Frame) error 
 		f.Reset(at)
 	}
 	s.sort(frames)
-	if len(s.perProcess)+len(s.perMachine)+len(s.afterwards) > 0 {
+	if len(s.perProcess)+len(s.perMachine) > 0 || slices.ContainsFunc(s.afterwards, func(of []*sample.Frame) bool { return len(of) > 0 }) {
 		s.prepare(len(s.perMachine) > 0 || s.wants("proc.psinfo.sname"))
 		s.repeat(c.Class)
 		if err := s.sweep(c, at); err != nil {
 			return err
 		}
 		if len(s.perProcess) == 1 {
-			s.done[c.Class].frame, s.done[c.Class].sweep = s.perProcess[0], s.table.sweeps
+			d := &s.done[c.Class]
+			d.frame, d.sweep, d.net = s.perProcess[0], s.table.sweeps, s.net.why
 		}
 		s.countRefused()
 	}
@@ -117,30 +143,36 @@ func (s *processes[P, R]) Read(c *sample.Context, frames []*sample.Frame) error 
 		s.counts.fill(f)
 	}
 	s.fillFinals()
-	if len(s.afterwards) > 0 {
-		s.after.read(c, s.afterwards)
+	for i, frames := range s.afterwards {
+		if len(frames) > 0 {
+			s.followers[i].read(c, frames)
+		}
 	}
 	return nil
 }
 
 // Notice says how many processes could not be read because only their owner or root may, and
-// what is wrong with the group that follows them.
+// what is wrong with the groups that follow them.
 func (s *processes[P, R]) Notice() string {
 	s.Lock()
 	defer s.Unlock()
-	text := s.refused.notice
-	if s.after == nil || s.after.notice() == "" {
-		return text
+	var texts []string
+	if s.refused.notice != "" {
+		texts = append(texts, s.refused.notice)
 	}
-	if text != "" {
-		text += "; "
+	for _, f := range s.followers {
+		if text := f.notice(); text != "" {
+			texts = append(texts, text)
+		}
 	}
-	return text + s.after.notice()
+	return strings.Join(texts, "; ")
 }
 
 func (s *processes[P, R]) sort(frames []*sample.Frame) {
 	s.perProcess, s.perMachine, s.settings = s.perProcess[:0], s.perMachine[:0], s.settings[:0]
-	s.afterwards = s.afterwards[:0]
+	for i := range s.afterwards {
+		s.afterwards[i] = s.afterwards[i][:0]
+	}
 	for _, f := range frames {
 		switch f.Full() {
 		case s.groups[0]:
@@ -150,7 +182,8 @@ func (s *processes[P, R]) sort(frames []*sample.Frame) {
 		case s.groups[2]:
 			s.settings = append(s.settings, f)
 		default:
-			s.afterwards = append(s.afterwards, f)
+			i := slices.IndexFunc(s.followers, func(of follower) bool { return slices.Contains(of.follows(), f.Full()) })
+			s.afterwards[i] = append(s.afterwards[i], f)
 		}
 	}
 }
@@ -182,6 +215,7 @@ func (s *processes[P, R]) prepare(states bool) {
 	for i := range s.parts {
 		s.parts[i].want(s.perProcess)
 	}
+	s.sockets = s.transfers.wanted || len(s.afterwards[0]) > 0
 	s.k.prepare(purpose{states: states, sockets: s.wants("proc.net.tcp_count", "proc.net.udp_count")})
 }
 
@@ -202,7 +236,8 @@ func (s *processes[P, R]) repeat(class metric.Class) {
 // fill adds a row for a process and sets the columns that the frames ask for.
 func (s *processes[P, R]) fill(p *process[P]) {
 	s.filled = append(s.filled, p)
-	if s.again != nil && p.failed != s.since && s.k.unchanged(p, s.since) && s.again.Again(p.instance) {
+	s.filling = p
+	if s.again != nil && p.failed != s.since && s.k.unchanged(p, s.since) && !s.transferred(p) && s.again.Again(p.instance) {
 		return
 	}
 	r := s.k.reading(p)
@@ -235,11 +270,14 @@ func (s *processes[P, R]) fillFinals() {
 		}
 		for _, p := range s.finals {
 			row := f.Row(p.instance)
+			s.filling = p
 			r := s.k.reading(p)
 			for i := range s.parts {
 				s.parts[i].fillLasting(r, f, row)
 			}
-			s.k.fillTotals(p, cells{f, row, s.column})
+			if p.final {
+				s.k.fillTotals(p, cells{f, row, s.column})
+			}
 			f.MissRow(row, metric.Vanished)
 		}
 	}

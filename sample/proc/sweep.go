@@ -29,6 +29,11 @@ type kernel[P, R any] interface {
 	// walked is called after the last meet of a sweep, with the number of listed processes that
 	// no sweep has met yet.
 	walked(c *sample.Context, unmet int, now metric.Stamp)
+	// letGo is called before sockets are listed: it takes those that a process does not hold any
+	// more from it.
+	letGo(c *sample.Context, now metric.Stamp)
+	// findHolders finds whose the sockets are that no process is known for.
+	findHolders(c *sample.Context, now metric.Stamp)
 	// unchanged reports whether no column of p, of parts that are not restless, has changed after
 	// a sweep.
 	unchanged(p *process[P], since uint64) bool
@@ -65,6 +70,7 @@ type census[P any] struct {
 	owners  owner.Set
 	counts  counts
 	refused refusals
+	net     network
 	// listing holds the pids of the current sweep, next the pid at which each class's walk goes
 	// on. opened is set once a walk has reached the end of the list.
 	listing []int32
@@ -77,7 +83,7 @@ type census[P any] struct {
 }
 
 func newCensus[P any](opt Options, absent string) *census[P] {
-	return &census[P]{opt: opt, table: newTable[P](), refused: refusals{absent: absent}}
+	return &census[P]{opt: opt, table: newTable[P](), refused: refusals{absent: absent}, net: newNetwork()}
 }
 
 // known returns all processes that have been met and have not ended. The last sweep may have
@@ -109,6 +115,9 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 		return err
 	}
 	t := s.table
+	if s.sockets {
+		s.listSockets(c, now)
+	}
 	s.stamp(c.Now()) // lists may be long, and no process has been read yet
 	s.meetBusiest(c, now)
 	unmet := s.walk(c, now)
@@ -132,7 +141,7 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 	for _, p := range t.gone {
 		s.k.release(p)
 		s.farewell(c, p, now)
-		if p.final && !p.finalTold && !c.Living {
+		if (p.final || p.held != nil) && !p.finalTold && !c.Living {
 			s.finals = append(s.finals, p)
 		}
 	}
@@ -233,5 +242,8 @@ func (s *processes[P, R]) farewell(c *sample.Context, p *process[P], now metric.
 	if !p.told {
 		p.told = true
 		emit(c, exitEvent(p.instance, p.name, s.last, s.k.ending(p, now)))
+		if p.held != nil {
+			s.net.mourned = append(s.net.mourned, p.held)
+		}
 	}
 }

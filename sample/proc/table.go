@@ -9,6 +9,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/owner"
 	"tachograph/sample/proc/cmdline"
+	"tachograph/sample/socket"
 )
 
 // process is one process in the table. P is what the platform keeps of it besides.
@@ -20,7 +21,8 @@ type process[P any] struct {
 	// instance is separate because its users keep it after the process has ended, and the rest
 	// of process is ten times as large.
 	instance *metric.Instance
-	owner    *owner.Owner // whose it is; nil until somebody has looked
+	owner    *owner.Owner   // whose it is; nil until somebody has looked
+	held     *socket.Holder // what it transferred; nil until it has sockets
 	name     string
 	seen     uint64 // the last sweep whose listing had it
 	met      uint64 // the last sweep that met it
