@@ -158,7 +158,7 @@ const mostResent = 8
 
 func (d *decoder) decode(b []byte, namespace uint64, s *Socket) (info []byte, ok bool) {
 	*s = Socket{}
-	if len(b) < diagSize {
+	if len(b) < diagSize || b[diagState] >= byte(NumStates) {
 		return nil, false
 	}
 	ne := binary.NativeEndian

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// diagLister is the Lister of Linux. It asks every network namespace by a netlink socket of its
+// DiagLister is the Lister of Linux. It asks every network namespace by a netlink socket of its
 // own, and hears there, by another, of sockets that close.
-type diagLister struct {
+type DiagLister struct {
 	hearer   Hearer
 	closing  *waiter
 	over     chan struct{} // closed when the goroutine has ended
@@ -16,33 +16,39 @@ type diagLister struct {
 
 	mu       sync.Mutex // held while sockets are passed on
 	rooms    map[uint64]*room
+	spaces   spaces
 	decoder  decoder
 	receiver *receiver
 	socket   Socket
 	lost     uint64 // in namespaces that are gone
-	silent   error  // why no closings are heard
 }
 
 // room is a network namespace. The recorder's own has number 0.
 type room struct {
 	namespace uint64
 	diag      *Diagnoser
-	closings  *closings // nil if the kernel has none
+	closings  *closings
+	met       uint64 // in which list a process was in it last
 }
 
-// Open makes a Lister. From now on h hears of the sockets that close, also from a goroutine.
-func Open(h Hearer) (Lister, error) {
-	l := &diagLister{hearer: h, rooms: make(map[uint64]*room), receiver: newReceiver(), over: make(chan struct{}), stopping: make(chan struct{})}
+// Open makes a Lister of the network namespace of the calling thread. From now on h hears of the
+// sockets that close, also from a goroutine.
+func Open(h Hearer) (*DiagLister, error) {
 	r, err := openRoom(0)
 	if err != nil {
 		return nil, err
 	}
-	if l.closing, err = newWaiter(); err != nil {
+	w, err := newWaiter()
+	if err != nil {
 		r.close()
 		return nil, err
 	}
+	l := &DiagLister{
+		hearer: h, closing: w, over: make(chan struct{}), stopping: make(chan struct{}),
+		rooms: make(map[uint64]*room), receiver: newReceiver(),
+	}
 	if err := l.add(r); err != nil {
-		l.closing.close()
+		w.close()
 		r.close()
 		return nil, err
 	}
@@ -74,7 +80,7 @@ func (r *room) close() {
 	r.closings.close()
 }
 
-func (l *diagLister) add(r *room) error {
+func (l *DiagLister) add(r *room) error {
 	if err := l.closing.add(r.closings.fd); err != nil {
 		return fmt.Errorf("netlink socket events: %w", err)
 	}
@@ -82,22 +88,26 @@ func (l *diagLister) add(r *room) error {
 	return nil
 }
 
-// List passes the open sockets to h. While it does, the goroutine passes nothing: a socket that
+// List implements Lister. While it passes sockets, the goroutine passes nothing: a socket that
 // closes is passed as closed after it has been passed as open.
-func (l *diagLister) List(h Hearer) error {
+func (l *DiagLister) List(h Hearer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.visit()
 	var failed error
 	for _, r := range l.rooms {
-		if err := l.list(r, h); err != nil && failed == nil {
+		if err := l.list(r, h); err != nil && r.namespace == 0 {
 			failed = err
+		} else if err != nil {
+			l.spaces.unread[r.namespace] = unread{err, l.spaces.list}
+			l.leave(r)
 		}
 	}
 	l.take()
 	return failed
 }
 
-func (l *diagLister) list(r *room, h Hearer) error {
+func (l *DiagLister) list(r *room, h Hearer) error {
 	pass := func(b []byte) {
 		if l.decoder.open(b, r.namespace, &l.socket) {
 			h.Hear(&l.socket)
@@ -114,7 +124,7 @@ func (l *diagLister) list(r *room, h Hearer) error {
 }
 
 // take passes on the closed sockets that the kernel has reported, and returns their number.
-func (l *diagLister) take() (n int) {
+func (l *DiagLister) take() (n int) {
 	for _, r := range l.rooms {
 		n += l.receiver.receive(r.closings, func(b []byte) {
 			if l.decoder.closed(b, r.namespace, &l.socket) {
@@ -127,7 +137,7 @@ func (l *diagLister) take() (n int) {
 
 // hear takes in closings as they come. After a single one it waits for the next at once, if
 // none came within the pause before: each wait for a timer wakes the recorder once more.
-func (l *diagLister) hear() {
+func (l *DiagLister) hear() {
 	defer close(l.over)
 	between := time.NewTimer(time.Hour)
 	defer between.Stop()
@@ -155,7 +165,7 @@ func (l *diagLister) hear() {
 
 // pause is how long closings may wait in the kernel, so that a burst does not wake the recorder
 // for each.
-func (l *diagLister) pause() time.Duration {
+func (l *DiagLister) pause() time.Duration {
 	for _, r := range l.rooms {
 		if !r.closings.roomy {
 			return 10 * time.Millisecond
@@ -164,7 +174,7 @@ func (l *diagLister) pause() time.Duration {
 	return 200 * time.Millisecond
 }
 
-func (l *diagLister) rearm() bool {
+func (l *DiagLister) rearm() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.rooms {
@@ -175,7 +185,15 @@ func (l *diagLister) rearm() bool {
 	return true
 }
 
-func (l *diagLister) Lost() uint64 {
+// leave closes a namespace.
+func (l *DiagLister) leave(r *room) {
+	l.lost += r.closings.lost()
+	r.close()
+	delete(l.rooms, r.namespace)
+}
+
+// Lost implements Lister.
+func (l *DiagLister) Lost() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.lost
@@ -185,9 +203,8 @@ func (l *diagLister) Lost() uint64 {
 	return n
 }
 
-func (l *diagLister) Notice() string { return "" }
-
-func (l *diagLister) Close() error {
+// Close ends the goroutine and closes everything.
+func (l *DiagLister) Close() error {
 	close(l.stopping)
 	l.closing.close()
 	<-l.over

@@ -1,15 +1,40 @@
 package socket
 
 import (
+	"bufio"
+	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/netip"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"tachograph/store/storetest/proof"
 	"tachograph/testdata/patience"
 )
+
+// role is what this program does when a test starts it as another process.
+const role = "TACHO_SOCKET_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(role) == "in a namespace" {
+		if err := talkToItself(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
 
 // book is what a Lister passed: the newest report about each socket.
 type book struct {
@@ -34,8 +59,12 @@ func (b *book) Hear(s *Socket) {
 	b.open[s.ID] = *s
 }
 
-// find returns the report about the socket between two addresses.
+// find returns the report about the socket between two addresses in this network namespace.
 func (b *book) find(closed bool, local, peer netip.AddrPort) (Socket, bool) {
+	return b.findIn(0, closed, local, peer)
+}
+
+func (b *book) findIn(namespace uint64, closed bool, local, peer netip.AddrPort) (Socket, bool) {
 	b.Lock()
 	defer b.Unlock()
 	all := b.open
@@ -43,14 +72,14 @@ func (b *book) find(closed bool, local, peer netip.AddrPort) (Socket, bool) {
 		all = b.closed
 	}
 	for s := range maps.Values(all) {
-		if s.Local == local && s.Peer == peer {
+		if s.Local == local && s.Peer == peer && s.Namespace == namespace {
 			return s, true
 		}
 	}
 	return Socket{}, false
 }
 
-func open(t testing.TB, b *book) Lister {
+func open(t testing.TB, b *book) *DiagLister {
 	l, err := Open(b)
 	if err != nil {
 		t.Skip(err)
@@ -129,5 +158,386 @@ func TestKnownBytes(t *testing.T) {
 			})
 			check(true, 1)
 		})
+	}
+}
+
+// TestShortConnections makes connections that begin and close between two lists. Each end of
+// each is reported, or counted as lost.
+func TestShortConnections(t *testing.T) {
+	n := proof.Pick(t, 5000, 100_000)
+	b := newBook()
+	l := open(t, b)
+	ln, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	port := address(ln.Addr()).Port()
+	served := make(chan error, 1)
+	go func() {
+		buffer := make([]byte, 64)
+		for range n {
+			c, err := ln.Accept()
+			if err != nil {
+				served <- err
+				return
+			}
+			for err == nil {
+				_, err = c.Read(buffer)
+			}
+			c.Close()
+		}
+		served <- nil
+	}()
+	sent := uint64(0)
+	for i := range n {
+		// Many addresses, because the ports of one run out.
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.%d.%d:%d", i/250%250, 1+i%250, port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Write(make([]byte, 1+i%50))
+		sent += uint64(1 + i%50)
+		c.Close()
+	}
+	if err := <-served; err != nil {
+		t.Fatal(err)
+	}
+	var clients, servers int
+	var received, out uint64
+	patience.Until(t, "all connections are reported or lost", func() bool {
+		if err := l.List(b); err != nil {
+			t.Fatal(err)
+		}
+		b.Lock()
+		defer b.Unlock()
+		clients, servers, received, out = 0, 0, 0, 0
+		for id, s := range b.closed {
+			switch {
+			case b.times[id] != 1:
+				t.Fatalf("%d reports of %+v", b.times[id], s)
+			case s.Peer.Port() == port:
+				clients++
+				out += s.Bytes.Out
+			case s.Local.Port() == port && s.State == Closed:
+				servers++
+				received += s.Bytes.In
+			}
+		}
+		return uint64(clients+servers)+l.Lost() >= uint64(2*n)
+	})
+	t.Logf("%d and %d of %d, %d lost", clients, servers, n, l.Lost())
+	if l.Lost() > 0 {
+		return
+	}
+	// The end of each connection may count as a byte.
+	if clients != n || servers != n || out != sent || received < sent || received > sent+uint64(n) {
+		t.Errorf("%d clients sent %d, %d servers received %d; want %d, %d", clients, out, servers, received, n, sent)
+	}
+}
+
+// TestEndings has connections end in all ways.
+func TestEndings(t *testing.T) {
+	b := newBook()
+	open(t, b)
+	host := [4]byte{127, 0, 0, 1}
+	socket := func(flags int) int {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|flags, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fd
+	}
+	id := func(fd int) uint64 {
+		n, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
+		if err != nil {
+			t.Skip(err)
+		}
+		return n
+	}
+	ended := func(what string, id uint64, want Ending) {
+		t.Helper()
+		var got Socket
+		patience.Until(t, what+" is reported", func() (ok bool) {
+			b.Lock()
+			defer b.Unlock()
+			got, ok = b.closed[id]
+			return ok
+		})
+		if got.Ended != want || got.State != Closed || !got.Loopback && got.Peer.Port() != 0 {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+	// A port that nobody listens on, because another socket has it.
+	taken := socket(0)
+	defer unix.Close(taken)
+	if err := unix.Bind(taken, &unix.SockaddrInet4{Addr: host}); err != nil {
+		t.Fatal(err)
+	}
+	nobody, _ := unix.Getsockname(taken)
+	for _, blocking := range []int{0, unix.SOCK_NONBLOCK} {
+		fd := socket(blocking)
+		if err := unix.Connect(fd, nobody); blocking != 0 && err == unix.EINPROGRESS {
+			unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, -1)
+		} else if err != unix.ECONNREFUSED {
+			t.Fatal(err)
+		}
+		cookie := id(fd)
+		unix.Close(fd)
+		ended("a refused connection", cookie, Refused)
+	}
+	// A listener that has no room for a second connection does not answer.
+	full := socket(0)
+	unix.Bind(full, &unix.SockaddrInet4{Addr: host})
+	unix.Listen(full, 0)
+	to, _ := unix.Getsockname(full)
+	first := socket(0)
+	if err := unix.Connect(first, to); err != nil {
+		t.Fatal(err)
+	}
+	second := socket(unix.SOCK_NONBLOCK)
+	unix.Connect(second, to)
+	cookie := id(second)
+	unix.Close(second)
+	ended("a connection without answer", cookie, Failed)
+	third := socket(0)
+	unix.SetsockoptInt(third, unix.IPPROTO_TCP, unix.TCP_SYNCNT, 1)
+	if err := unix.Connect(third, to); err != unix.ETIMEDOUT {
+		t.Error(err)
+	}
+	cookie = id(third)
+	unix.Close(third)
+	ended("a connection that was waited for", cookie, Failed)
+	// Ended at once by one side: the kernel forgets its totals.
+	unix.SetsockoptLinger(first, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	cookie = id(first)
+	unix.Close(first)
+	ended("a connection that was cut", cookie, Normal)
+	if b.closed[cookie].Has&HasBytes != 0 {
+		t.Errorf("%+v", b.closed[cookie])
+	}
+	cookie = id(full)
+	unix.Close(full)
+	patience.Until(t, "the listener is reported", func() bool {
+		b.Lock()
+		defer b.Unlock()
+		return b.closed[cookie].State == Listen
+	})
+}
+
+// TestAsUser runs the other tests without rights: whoever may make a socket may list all.
+func TestAsUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("the tests run without rights anyway")
+	}
+	file, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Open(file) // the user may not look into the directory
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	c := exec.Command("/proc/self/fd/3", "-test.short", "-test.run", "^(TestKnownBytes|TestShortConnections)$")
+	c.ExtraFiles = []*os.File{self}
+	c.Dir = "/"
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestAgreesWithSS compares with what ss prints.
+func TestAgreesWithSS(t *testing.T) {
+	if _, err := exec.LookPath("ss"); err != nil {
+		t.Skip(err)
+	}
+	b := newBook()
+	l := open(t, b)
+	client, server, _ := pair(t, "tcp", "127.0.0.1")
+	send(t, client, server, 54321)
+	send(t, server, client, 1234)
+	local, peer := address(client.LocalAddr()), address(client.RemoteAddr())
+	out, err := exec.Command("ss", "-tineH", "src", local.String(), "dst", peer.String()).CombinedOutput()
+	if err != nil {
+		t.Fatal(err, string(out))
+	}
+	if err := l.List(b); err != nil {
+		t.Fatal(err)
+	}
+	s, ok := b.find(false, local, peer)
+	if !ok || !strings.HasPrefix(string(out), s.State.String()) {
+		t.Fatalf("%+v\n%s", s, out)
+	}
+	ss := func(name string) string {
+		m := regexp.MustCompile(`\b` + name + `[: ]([^ \n]+)`).FindSubmatch(out)
+		if m == nil {
+			t.Fatalf("no %s in %s", name, out)
+		}
+		return string(m[1])
+	}
+	number := func(name string, base int) uint64 {
+		n, err := strconv.ParseUint(ss(name), base, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for name, got := range map[string]uint64{
+		"bytes_sent": s.TCP.BytesSent, "bytes_acked": s.TCP.BytesAcked, "bytes_received": s.Bytes.In, "segs_out": s.Packets.Out,
+		"segs_in": s.Packets.In, "mss": uint64(s.TCP.MSS), "pmtu": uint64(s.TCP.PMTU), "cwnd": uint64(s.TCP.CwndSegments), "ino": s.Inode,
+	} {
+		if want := number(name, 10); got != want {
+			t.Errorf("%s: %d, ss says %d", name, got, want)
+		}
+	}
+	if number("sk", 16) != s.ID {
+		t.Errorf("%x, ss says %s", s.ID, ss("sk"))
+	}
+	if rtt, _, _ := strings.Cut(ss("rtt"), "/"); rtt != strconv.FormatFloat(s.RTT, 'f', -1, 64) {
+		t.Errorf("round trip %v, ss says %s", s.RTT, rtt)
+	}
+	if !strings.Contains(string(out), s.Congestion) || s.Congestion == "" {
+		t.Errorf("congestion control %q", s.Congestion)
+	}
+}
+
+// spaceBytes is what the process in a namespace sends to itself.
+const spaceBytes = 4321
+
+// talkToItself makes a connection within a new network namespace, prints its addresses, closes it
+// when it reads a line, and ends after another.
+func talkToItself() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	lo, _ := unix.NewIfreq("lo")
+	lo.SetUint16(unix.IFF_UP)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	client, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		return err
+	}
+	server, err := ln.Accept()
+	if err != nil {
+		return err
+	}
+	client.Write(make([]byte, spaceBytes))
+	if _, err := io.ReadFull(server, make([]byte, spaceBytes)); err != nil {
+		return err
+	}
+	in := bufio.NewReader(os.Stdin)
+	fmt.Println(client.LocalAddr(), client.RemoteAddr())
+	in.ReadString('\n')
+	client.Close()
+	server.Close()
+	fmt.Println("closed")
+	in.ReadString('\n')
+	return nil
+}
+
+// spaced is a process in a network namespace of its own.
+type spaced struct {
+	*exec.Cmd
+	namespace   uint64
+	local, peer netip.AddrPort
+	in          io.Writer
+	out         *bufio.Reader
+}
+
+func inNamespace(t *testing.T) *spaced {
+	c := exec.Command("/proc/self/exe")
+	c.Env = append(os.Environ(), role+"=in a namespace")
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	in, _ := c.StdinPipe()
+	out, _ := c.StdoutPipe()
+	if err := c.Start(); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	s := &spaced{Cmd: c, in: in, out: bufio.NewReader(out)}
+	line, err := s.out.ReadString('\n')
+	local, peer, ok := strings.Cut(strings.TrimSpace(line), " ")
+	if err != nil || !ok {
+		t.Skip(line, err)
+	}
+	s.local, s.peer = netip.MustParseAddrPort(local), netip.MustParseAddrPort(peer)
+	var st unix.Stat_t
+	if err := unix.Stat(fmt.Sprintf("/proc/%d/ns/net", c.Process.Pid), &st); err != nil {
+		t.Fatal(err)
+	}
+	s.namespace = st.Ino
+	return s
+}
+
+func TestNamespaces(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("namespaces take root")
+	}
+	b := newBook()
+	l := open(t, b)
+	all := []*spaced{inNamespace(t), inNamespace(t), inNamespace(t)}
+	err := l.Spaces(2, func(each func(uint64, int32)) {
+		each(l.spaces.own, int32(os.Getpid()))
+		each(1, 1<<30) // a process that has ended
+		for _, s := range all {
+			each(s.namespace, int32(s.Process.Pid))
+			each(s.namespace, int32(s.Process.Pid))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func() {
+		t.Helper()
+		if err := l.List(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list()
+	if read, missing := l.Namespaces(); read != 3 || missing != 1 || l.Notice() != "1 network namespace is not read: at most 2 are" {
+		t.Skipf("%d namespaces read, %d not: %s", read, missing, l.Notice())
+	}
+	for _, s := range all[:2] {
+		one, ok := b.findIn(s.namespace, false, s.local, s.peer)
+		if !ok || one.Bytes != (Bytes{Out: spaceBytes}) || one.Inode == 0 {
+			t.Errorf("in %d: %+v", s.namespace, one)
+		}
+		fmt.Fprintln(s.in)
+		s.out.ReadString('\n')
+		patience.Until(t, "the connection is reported as closed", func() bool {
+			end, ok := b.findIn(s.namespace, true, s.local, s.peer)
+			return ok && end.ID == one.ID && end.Bytes.Out == spaceBytes
+		})
+	}
+	// One goes, and the third takes its place.
+	all[0].Process.Kill()
+	all[0].Wait()
+	all = all[1:]
+	list()
+	list()
+	if read, missing := l.Namespaces(); read != 3 || missing != 0 || l.Notice() != "" {
+		t.Errorf("%d namespaces read, %d not: %s", read, missing, l.Notice())
+	}
+	if one, ok := b.findIn(all[1].namespace, false, all[1].local, all[1].peer); !ok || one.Bytes.Out != spaceBytes {
+		t.Errorf("%+v", one)
+	}
+}
+
+// TestRefusedNamespaces has a user without rights look.
+func TestRefusedNamespaces(t *testing.T) {
+	l := &DiagLister{rooms: map[uint64]*room{}}
+	l.spaces = spaces{most: 2, unread: map[uint64]unread{1: {unix.EPERM, 1}, 2: {unix.EACCES, 1}, 3: {errTooMany, 1}, 4: {unix.EMFILE, 1}}}
+	const want = "2 network namespaces are not read: entering them takes CAP_SYS_ADMIN and CAP_SYS_PTRACE"
+	if got := l.Notice(); got != "1 network namespace is not read: at most 2 are; "+want+"; 1 network namespace is not read: too many open files" {
+		t.Error(got)
 	}
 }
