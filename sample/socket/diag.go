@@ -135,12 +135,12 @@ func (d *decoder) closed(b []byte, namespace uint64, s *Socket) bool {
 	switch {
 	case s.Has&HasBytes == 0:
 	case s.Has&HasRTT == 0 && s.TCP.BytesAcked == 0 && s.Bytes.In == 0:
-		// Nothing was ever acknowledged. Whoever was asked has sent something or nothing.
+		// Nothing was ever acknowledged: the peer has refused, or has sent nothing at all.
 		s.Ended = Failed
 		if s.Packets.In > 0 {
 			s.Ended = Refused
 		}
-	case info[infoRetransmits] >= mostResent:
+	case unacked > 0 && info[infoRetransmits] >= unanswered:
 		s.Ended = Failed
 	}
 	return true
@@ -151,10 +151,10 @@ func (d *decoder) closed(b []byte, namespace uint64, s *Socket) bool {
 // which has never said one.
 const onlyAsked = 3
 
-// mostResent is how often the last segment was sent again, at least, when the kernel gives up a
-// connection of its own accord (net.ipv4.tcp_orphan_retries; by default 8, 15 if a program holds
-// the socket).
-const mostResent = 8
+// unanswered is how often in a row something was sent again, at least, to a peer that is believed
+// to be gone. The kernel gives up after 5 to 15 times (net.ipv4.tcp_orphan_retries, tcp_retries2),
+// after fewer if the program has set a limit (TCP_USER_TIMEOUT).
+const unanswered = 2
 
 func (d *decoder) decode(b []byte, namespace uint64, s *Socket) (info []byte, ok bool) {
 	*s = Socket{}

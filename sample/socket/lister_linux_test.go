@@ -334,7 +334,7 @@ func TestEndings(t *testing.T) {
 	})
 }
 
-// TestAsUser runs the other tests without rights: whoever may make a socket may list all.
+// TestAsUser runs other tests without rights: a list takes none.
 func TestAsUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("the tests run without rights anyway")
