@@ -113,6 +113,45 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
+// BenchmarkSpaces measures a list of a machine with containers, in processor time.
+func BenchmarkSpaces(b *testing.B) {
+	for _, n := range []int{1, 16} {
+		b.Run(fmt.Sprintf("namespaces=%d", n), func(b *testing.B) {
+			var h nothing
+			l, err := Open(&h)
+			if err != nil {
+				b.Skip(err)
+			}
+			defer l.Close()
+			var all []*spaced
+			for range n {
+				all = append(all, inNamespace(b))
+			}
+			err = l.Spaces(n, func(each func(uint64, int32)) {
+				for _, s := range all {
+					each(s.namespace, int32(s.Process.Pid))
+				}
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := l.List(&h); err != nil {
+				b.Fatal(err)
+			}
+			if read, _ := l.Namespaces(); read != n+1 {
+				b.Skip(l.Notice())
+			}
+			began := cpu()
+			for b.Loop() {
+				if err := l.List(&h); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(cpu()-began)/float64(b.N)/1e6, "cpu-ms/op")
+		})
+	}
+}
+
 // BenchmarkClosings measures what it takes to hear of 1,000 closed sockets, in processor time of
 // this thread: of what making and closing them costs, nothing is in it.
 func BenchmarkClosings(b *testing.B) {

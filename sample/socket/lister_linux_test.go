@@ -462,7 +462,7 @@ type spaced struct {
 	out         *bufio.Reader
 }
 
-func inNamespace(t *testing.T) *spaced {
+func inNamespace(t testing.TB) *spaced {
 	c := exec.Command("/proc/self/exe")
 	c.Env = append(os.Environ(), role+"=talk")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
