@@ -68,6 +68,7 @@ type linuxProcess struct {
 	// searched is the last sweep that looked for sockets among the open files, and checked the
 	// last one that compared them with the sockets that the process is known to hold.
 	searched, checked uint64
+	space             uint64 // the network namespace, 0 if unknown
 	// several: the process has or had several threads. askedOnce: the kernel was asked, and
 	// knew of no more than one.
 	several, askedOnce bool

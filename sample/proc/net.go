@@ -15,6 +15,8 @@ import (
 type network struct {
 	lister socket.Lister // nil where connections cannot be listed
 	lacks  string        // why they cannot
+	// spaces has the lister know how many network namespaces it may read; nil where there are none.
+	spaces func() error
 	book   *socket.Book
 	// cpu returns the processor time of the calling thread; it is nil where a list costs nothing.
 	cpu func() time.Duration
@@ -25,6 +27,8 @@ type network struct {
 	at     int64
 	// why says why this sweep does not know what was transferred.
 	why metric.Reason
+	// How many network namespaces are read, and how many are not.
+	namespaces, unread int
 	// mourned are the holders whose processes have ended since the last list, which may still
 	// have something of theirs.
 	mourned []*socket.Holder

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"cmp"
+	"errors"
 	"runtime"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/metric"
+	"tachograph/sample/proc/procfs"
 	"tachograph/sample/socket"
 )
 
@@ -47,6 +49,7 @@ type search struct {
 	// holders were last checked.
 	sharers []*process[linuxProcess]
 	checked int64
+	spaces  map[uint64]int32 // scratch: a process of each network namespace
 }
 
 // sought is a socket whose holder is not known.
@@ -58,18 +61,48 @@ type sought struct {
 	again  int64         // when it is looked for again
 }
 
-func newSearch() search { return search{sought: make(map[uint64]*sought), left: searchSaved} }
+func newSearch() search {
+	return search{sought: make(map[uint64]*sought), left: searchSaved, spaces: make(map[uint64]int32)}
+}
 
 // openLister returns what lists the connections of the running system, or why there is none.
 func (k *linuxKernel) openLister() (l socket.Lister, lacks string) {
 	if !k.dir.genuine || k.opt.Root != "/" {
 		return nil, "connections can be listed of the running system only"
 	}
-	l, err := socket.Open(k.net.book)
+	diag, err := socket.Open(k.net.book)
 	if err != nil {
 		return nil, "connections cannot be listed: " + err.Error()
 	}
-	return l, ""
+	k.net.spaces = func() error { return diag.Spaces(k.opt.Network.Namespaces, k.spaces) }
+	if err := k.net.spaces(); err != nil {
+		return nil, errors.Join(err, diag.Close()).Error()
+	}
+	return diag, ""
+}
+
+// spaces passes the network namespaces of all processes to each, with a process in them.
+func (k *linuxKernel) spaces(each func(namespace uint64, pid int32)) {
+	clear(k.search.spaces)
+	for _, p := range k.table.byPID {
+		if space := p.platform.space; space != 0 && !k.zombie(p) {
+			k.search.spaces[space] = p.pid
+		}
+	}
+	for space, pid := range k.search.spaces {
+		each(space, pid)
+	}
+}
+
+// findSpace reads which network namespace p is in. That is one link, which says the same for
+// nearly all processes.
+func (k *linuxKernel) findSpace(p *process[linuxProcess]) {
+	if p.platform.stat.Flags&kernelThread != 0 || k.net.lister == nil {
+		return
+	}
+	if b, err := k.dir.link(pidPath(p.pid, "ns/net")); err == nil {
+		p.platform.space, _ = procfs.LinkInode(b, "net")
+	}
 }
 
 // threadTime returns the processor time that this thread has used. The caller must stay on it.

@@ -83,6 +83,7 @@ func (k *linuxKernel) findOwner(p *process[linuxProcess], now metric.Stamp) bool
 	q := &p.platform
 	before := q.groups
 	q.ownerAt = now.Cont
+	k.findSpace(p)
 	text, err := k.dir.readAt(pidPath(p.pid, "cgroup"))
 	if err != nil {
 		q.groupsWhy = reasonFor(err)

@@ -102,6 +102,11 @@ func (s *processes[P, R]) SetOptions(opt Options) error {
 	args := opt.Args != s.opt.Args
 	s.opt = opt
 	clear(s.done[:])
+	if s.net.lister != nil && s.net.spaces != nil {
+		if err := s.net.spaces(); err != nil {
+			return err
+		}
+	}
 	if args {
 		for _, p := range s.table.byPID {
 			s.k.readArgs(p)

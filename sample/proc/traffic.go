@@ -35,6 +35,8 @@ var trafficColumns = []struct {
 	{"network.traffic.unattributed.retrans_bytes", func(n *network) uint64 { return n.book.Nobody.Retrans }},
 	{"network.traffic.unattributed.closed", func(n *network) uint64 { return n.book.Nobody.Closed }},
 	{"network.traffic.lost", func(n *network) uint64 { return n.book.Lost + n.lister.Lost() }},
+	{"network.traffic.namespaces", func(n *network) uint64 { return uint64(n.namespaces) }},
+	{"network.traffic.namespaces_unread", func(n *network) uint64 { return uint64(n.unread) }},
 }
 
 func (t *traffic[P]) follows() []*metric.Group { return []*metric.Group{t.of} }
@@ -55,6 +57,9 @@ func (t *traffic[P]) read(c *sample.Context, frames []*sample.Frame) {
 		if t.net.why != metric.Present {
 			f.MissRow(row, t.net.why)
 			continue
+		}
+		if l, ok := t.net.lister.(interface{ Namespaces() (read, missing int) }); ok {
+			t.net.namespaces, t.net.unread = l.Namespaces()
 		}
 		for i := range trafficColumns {
 			f.SetUint(row, i, trafficColumns[i].get(&t.net))

@@ -220,7 +220,7 @@ func TestClosedSockets(t *testing.T) {
 }
 
 // TestNamesAreBounded has a kernel make up names.
-func TestNamesAreBounded(t *testing.T) {
+func TestNamesOfCongestionControlAreBounded(t *testing.T) {
 	var d decoder
 	for i := range 1000 {
 		d.name([]byte{'a' + byte(i%26), 'a' + byte(i/26), 0, 'x'})
