@@ -84,7 +84,9 @@ func (n *Numbers) Forget(key string) {
 
 // Numbered reports whether the names of the instances of a domain begin with numbers, which no
 // two have at one time.
-func Numbered(indom string) bool { return metric.PerBoot(indom) && indom != "coalition" }
+func Numbered(indom string) bool {
+	return metric.PerBoot(indom) && indom != "coalition" && indom != "connection"
+}
 
 // InstanceName is PCP's name for an instance called name. PCP's tools look for instances by the
 // part before the first blank, so that part must be unique. It is if it is a number, such as

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,8 @@ func checkComplete(t *testing.T, p catalog.Platform, sources []sample.Source) {
 		}
 	}
 	for _, d := range catalog.For(p) {
-		ours := strings.HasPrefix(d.Name, "proc.") || strings.HasPrefix(d.Name, "thread.") || strings.HasPrefix(d.Name, "coalition.")
+		ours := slices.ContainsFunc([]string{"proc.", "thread.", "coalition.", "network.traffic.", "network.persocket.", "network.listener."},
+			func(prefix string) bool { return strings.HasPrefix(d.Name, prefix) })
 		if ours && d.Unsupported == "" && d.Formula == "" && !supplied[d.Name] {
 			t.Errorf("%s: no source reads %s", p, d.Name)
 		}

@@ -157,7 +157,7 @@ func openKernel(opt Options) (*linuxKernel, error) {
 		belong:   newBelongings(root),
 	}
 	k.columns, k.now.k = k.allParts(), k
-	k.net.cpu = threadTime
+	k.net.cpu, k.net.holders = threadTime, k.countHolders
 	k.stillness.clocks = clocksOf(dir)
 	k.users.refresh()
 	k.groups.refresh()

@@ -29,6 +29,13 @@ type network struct {
 	why metric.Reason
 	// How many network namespaces are read, and how many are not.
 	namespaces, unread int
+	// What connections transferred while they had no values of their own, and how many of the open
+	// ones have none, as of the last time when connections were chosen.
+	others  socket.Bytes
+	unnamed int
+	// holders counts the processes that are known to hold one of these sockets; nil where the
+	// kernel names the only one.
+	holders func(inodes []uint64) int
 	// mourned are the holders whose processes have ended since the last list, which may still
 	// have something of theirs.
 	mourned []*socket.Holder
@@ -92,6 +99,9 @@ func (s *processes[P, R]) listSockets(c *sample.Context, now metric.Stamp) {
 	default:
 		s.meetNew(c, now)
 		s.k.letGo(c, now)
+		if s.traffic.chooses(s.afterwards[0]) {
+			n.book.Name(s.opt.Network.Named)
+		}
 		n.why = n.list(now)
 		c.Now()
 		s.k.findHolders(c, now)

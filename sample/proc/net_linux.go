@@ -94,6 +94,20 @@ func (k *linuxKernel) spaces(each func(namespace uint64, pid int32)) {
 	}
 }
 
+// countHolders counts the processes that have one of these sockets among the open files that were
+// last seen.
+func (k *linuxKernel) countHolders(inodes []uint64) (n int) {
+	for _, p := range k.table.byPID {
+		if slices.ContainsFunc(inodes, func(inode uint64) bool {
+			_, ok := slices.BinarySearch(p.platform.opened.sockets, inode)
+			return ok
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
 // findSpace reads which network namespace p is in. That is one link, which says the same for
 // nearly all processes.
 func (k *linuxKernel) findSpace(p *process[linuxProcess]) {

@@ -102,6 +102,7 @@ func (s *processes[P, R]) SetOptions(opt Options) error {
 	args := opt.Args != s.opt.Args
 	s.opt = opt
 	clear(s.done[:])
+	s.traffic.setOptions()
 	if s.net.lister != nil && s.net.spaces != nil {
 		if err := s.net.spaces(); err != nil {
 			return err

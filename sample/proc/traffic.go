@@ -1,15 +1,24 @@
 package proc
 
 import (
+	"slices"
+	"strings"
+
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
+	"tachograph/sample/socket"
 )
 
-// traffic follows the sweeps with what all connections of the machine transferred.
+// traffic follows the sweeps with what all connections of the machine transferred, with those
+// that have values of their own, and with the ports that are listened on.
 type traffic[P any] struct {
 	*census[P]
-	of *metric.Group
+	of          *metric.Group
+	connections *connections[P]
+	listeners   *listeners[P]
+	// chosen are the columns that are known only after connections have been chosen.
+	chosen []int
 }
 
 func newTraffic[P any](on catalog.Platform, c *census[P]) *traffic[P] {
@@ -17,7 +26,15 @@ func newTraffic[P any](on catalog.Platform, c *census[P]) *traffic[P] {
 	for i := range trafficColumns {
 		names[i] = trafficColumns[i].name
 	}
-	return &traffic[P]{c, catalog.Group(on, "network.traffic", names...)}
+	t := &traffic[P]{census: c, of: catalog.Group(on, "network.traffic", names...), connections: newConnections(on, c)}
+	for i, name := range names {
+		if name == "network.traffic.unnamed" || strings.HasPrefix(name, "network.persocket.") {
+			t.chosen = append(t.chosen, i)
+		}
+	}
+	t.listeners = newListeners(on, t.connections)
+	t.setOptions()
+	return t
 }
 
 var trafficColumns = []struct {
@@ -35,11 +52,27 @@ var trafficColumns = []struct {
 	{"network.traffic.unattributed.retrans_bytes", func(n *network) uint64 { return n.book.Nobody.Retrans }},
 	{"network.traffic.unattributed.closed", func(n *network) uint64 { return n.book.Nobody.Closed }},
 	{"network.traffic.lost", func(n *network) uint64 { return n.book.Lost + n.lister.Lost() }},
+	{"network.traffic.unnamed", func(n *network) uint64 { return uint64(n.unnamed) }},
+	{"network.persocket.others.in_bytes", func(n *network) uint64 { return n.others.In }},
+	{"network.persocket.others.out_bytes", func(n *network) uint64 { return n.others.Out }},
 	{"network.traffic.namespaces", func(n *network) uint64 { return uint64(n.namespaces) }},
 	{"network.traffic.namespaces_unread", func(n *network) uint64 { return uint64(n.unread) }},
 }
 
-func (t *traffic[P]) follows() []*metric.Group { return []*metric.Group{t.of} }
+func (t *traffic[P]) follows() []*metric.Group {
+	return []*metric.Group{t.of, t.connections.of, t.listeners.of}
+}
+
+func (t *traffic[P]) setOptions() {
+	t.connections.names = socket.NewNames(t.opt.Network.Peers, t.opt.Network.Key)
+}
+
+// chooses reports whether any of the frames asks for connections of their own.
+func (t *traffic[P]) chooses(frames []*sample.Frame) bool {
+	return slices.ContainsFunc(frames, func(f *sample.Frame) bool {
+		return f.Full() == t.connections.of || f.Full() == t.of && f.Wants(t.chosen...)
+	})
+}
 
 // notice implements follower.
 func (t *traffic[P]) notice() string {
@@ -51,13 +84,28 @@ func (t *traffic[P]) notice() string {
 
 // read implements follower.
 func (t *traffic[P]) read(c *sample.Context, frames []*sample.Frame) {
+	at := c.Now()
 	for _, f := range frames {
-		f.Reset(c.Now())
-		row := f.Row(nil)
+		f.Reset(at)
 		if t.net.why != metric.Present {
-			f.MissRow(row, t.net.why)
-			continue
+			f.Miss(at, t.net.why)
 		}
+	}
+	if t.net.why != metric.Present {
+		return
+	}
+	of := func(g *metric.Group) []*sample.Frame {
+		return slices.DeleteFunc(slices.Clone(frames), func(f *sample.Frame) bool { return f.Full() != g })
+	}
+	if t.chooses(frames) {
+		t.connections.fill(at, t.net.book.Named(), of(t.connections.of))
+		t.net.others, t.net.unnamed = t.net.book.Others()
+	}
+	if frames := of(t.listeners.of); len(frames) > 0 {
+		t.listeners.fill(t.net.book.Ports(), frames)
+	}
+	for _, f := range of(t.of) {
+		row := f.Row(nil)
 		if l, ok := t.net.lister.(interface{ Namespaces() (read, missing int) }); ok {
 			t.net.namespaces, t.net.unread = l.Namespaces()
 		}

@@ -30,6 +30,7 @@ type Book struct {
 	during  map[uint64]struct{}
 	now     int64
 	dirty   []*Holder
+	chooser chooser
 
 	// All and Nobody are shown as of the last settling: what was transferred over all sockets,
 	// and over those of which no holder is known.
@@ -55,6 +56,10 @@ type entry struct {
 	inode, unique uint64
 	namespace     uint64
 	began         int64
+	first         int64 // continuous clock: the list that had it first
+	// What it had transferred at the last look of the chooser.
+	looked        Bytes
+	lookedRetrans uint64
 	pid           int32
 	heard         uint32 // the last list that had it
 	place         int32  // in open
@@ -124,9 +129,16 @@ func (b *Book) Hear(s *Socket) {
 			b.direct(e, localOf(s))
 		}
 		b.take(e, s)
+		if e.flags&connection != 0 {
+			b.considerClosed(e, s)
+		}
 		b.end(e, s.Ended)
 	case e != nil:
+		again := e.heard == b.looks && b.listing
 		b.take(e, s)
+		if b.chooser.close && !again {
+			b.consider(e, s)
+		}
 	default:
 		if _, over := b.during[s.ID]; !over {
 			b.hearFirst(s)
@@ -141,7 +153,7 @@ func (b *Book) Hear(s *Socket) {
 func (b *Book) hearFirst(s *Socket) {
 	e := b.newEntry()
 	*e = entry{id: s.ID, place: int32(len(b.open)), began: s.Start, namespace: s.Namespace, protocol: s.Protocol}
-	if e.began == 0 {
+	if e.first = b.now; e.began == 0 {
 		e.began = b.now
 	}
 	if s.Loopback {
@@ -157,7 +169,10 @@ func (b *Book) hearFirst(s *Socket) {
 	b.open = append(b.open, e)
 	b.byID[s.ID] = e
 	b.take(e, s)
-	b.fresh = append(b.fresh, fresh{s.ID, localOf(s), listener{e, s.Received, s.Unsent, s.Drops}})
+	if b.chooser.close {
+		b.consider(e, s)
+	}
+	b.fresh = append(b.fresh, fresh{s.ID, localOf(s), listener{e, s.Has, s.Received, s.Unsent, s.Drops}})
 }
 
 func (b *Book) newEntry() *entry {
@@ -230,6 +245,7 @@ func (b *Book) increase(e *entry, s *Socket, d *Totals) bool {
 	}
 	e.bytes, e.retrans = e.bytes.atLeast(s.Bytes), max(e.retrans, s.Retrans)
 	d.Bytes[e.protocol], d.Retrans = more, again
+	b.chooser.heard.add(more)
 	if e.flags&loopback != 0 {
 		d.Loopback = more
 	}

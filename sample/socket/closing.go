@@ -19,12 +19,13 @@ func (b *Book) hearEnd(s *Socket) {
 	if s.Loopback {
 		e.flags = loopback
 	}
-	c := closing{at: localOf(s), trace: traceOf(s), connected: s.Peer.Port() != 0 && (s.Protocol != UDP || s.Has&HasBytes != 0)}
+	c := closing{at: localOf(s), trace: traceOf(s), connected: !listens(s) && (s.Protocol != UDP || s.Has&HasBytes != 0)}
 	if !b.increase(&e, s, &c.totals) && !c.connected {
 		return
 	}
 	if c.connected {
 		b.short++
+		b.considerClosed(nil, s)
 		c.totals.add(s.Ended.counted())
 	}
 	if b.ended = append(b.ended, c); len(b.ended) == mostEnded {

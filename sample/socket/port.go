@@ -42,6 +42,7 @@ type port struct {
 // listener is a socket that listens.
 type listener struct {
 	of                    *entry
+	has                   Has
 	waiting, limit, drops uint64
 }
 
