@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,5 +138,92 @@ func TestSocketsAreListedForThoseWhoAsk(t *testing.T) {
 		if l.lists != 1 {
 			t.Errorf("%d lists", l.lists)
 		}
+	})
+}
+
+// labelled returns the names and labels of the rows of a group, by key.
+func (r *fakeRun) labelled(group string) map[string]string {
+	rows := make(map[string]string)
+	for _, f := range r.frames {
+		if f.Full().Name != group {
+			continue
+		}
+		for _, in := range f.Block().Rows {
+			text := in.Name
+			for _, l := range in.Labels {
+				text += ", " + l.Name + "=" + l.Value
+			}
+			rows[in.Key] = text
+		}
+	}
+	return rows
+}
+
+func (r *fakeRun) first(group string) *metric.Instance {
+	for _, f := range r.frames {
+		if f.Full().Name == group && len(f.Block().Rows) > 0 {
+			return f.Block().Rows[0]
+		}
+	}
+	r.t.Fatalf("%s has no rows", group)
+	return nil
+}
+
+func TestConnectionsOfTheirOwn(t *testing.T) {
+	networked(t, 3, func(t *testing.T, k *fakeKernel, r *fakeRun, l *fakeLister) {
+		if err := r.source.SetOptions(Options{Network: socket.Options{Named: 2, Key: []byte("a key")}}); err != nil {
+			t.Fatal(err)
+		}
+		out, in := connection(1, 2, 100, 10), connection(0xabc, 3, 50, 5)
+		in.Local = netip.MustParseAddrPort("10.0.0.1:443")
+		in.Loopback = true
+		in.Has |= socket.HasRTT
+		in.RTT = 1.5
+		listens := connection(7, 3, 0, 0)
+		listens.State, listens.Local, listens.Peer = socket.Listen, netip.MustParseAddrPort("[::]:443"), netip.AddrPort{}
+		listens.Has, listens.Received, listens.Unsent = socket.HasQueues, 3, 128
+		other := connection(8, 1, 0, 0)
+		other.State, other.Local, other.Peer, other.Has = socket.Listen, netip.MustParseAddrPort("10.0.0.1:22"), netip.AddrPort{}, socket.HasQueues
+		l.open = []*socket.Socket{out, in, listens, other, connection(9, 99, 1, 0)}
+		// The class of processes has its own looks.
+		r.expect(metric.Process)
+		r.expect(metric.Network)
+		peer := socket.NewNames(socket.Pseudonyms, []byte("a key")).Peer(out)
+		expectRows(t, r.labelled("connections"), map[string]string{
+			"0000000000000001": "p2 → " + peer + ":443, process=2/2, pid=2, name=p2, protocol=tcp, direction=out, port=50000, peer=" + peer + ", peer_port=443",
+			"0000000000000abc": "p3 :443 ← localhost, process=3/3, pid=3, name=p3, protocol=tcp, direction=in, port=443, peer=localhost, peer_port=443",
+		})
+		local := socket.NewNames(socket.Pseudonyms, []byte("a key")).Local(other.Local.Addr())
+		expectRows(t, r.labelled("listeners"), map[string]string{
+			"tcp " + local + ":22": "tcp " + local + ":22, process=1/1, pid=1, name=p1, protocol=tcp, port=22, address=" + local,
+			"tcp :443":             "tcp :443, process=3/3, pid=3, name=p3, protocol=tcp, port=443",
+		})
+		expectRows(t, r.rows("network.persocket.state", "network.persocket.bytes_received", "network.persocket.round_trip.rtt", "network.persocket.process"), map[string]string{
+			"0000000000000001": "ESTAB 100 !" + notSaid.String() + " 2/2", "0000000000000abc": "ESTAB 50 1.5 3/3"})
+		expectRows(t, r.rows("network.listener.backlog", "network.listener.backlog_limit", "network.listener.connections"), map[string]string{
+			"tcp " + local + ":22": "0 0 0", "tcp :443": "3 128 1"})
+		expectRows(t, r.rows("network.traffic.unnamed", "network.persocket.others.in_bytes"), map[string]string{"": "1 1"})
+
+		// Its process calls exec: the connection is the same, with another name.
+		instance := r.first("connections")
+		k.execs[2] = "q"
+		out.Bytes.In++
+		if _, err := r.read(r.source, metric.Network, 0); err != nil {
+			t.Fatal(err)
+		}
+		got := r.labelled("connections")
+		if len(got) != 1 || !strings.HasPrefix(got["0000000000000001"], "q → ") {
+			t.Errorf("%q", got)
+		}
+		if now := r.first("connections"); now.ID != instance.ID {
+			t.Error("it is another instance")
+		}
+		last := *out
+		last.Closed, last.State = true, socket.Closed
+		l.open, l.closed = l.open[1:], append(l.closed, &last)
+		r.expect(metric.Network)
+		expectRows(t, r.rows("network.persocket.state"), map[string]string{"0000000000000001": "CLOSED"})
+		r.expect(metric.Network)
+		expectRows(t, r.rows("network.persocket.state"), nil)
 	})
 }
