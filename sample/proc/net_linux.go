@@ -225,7 +225,10 @@ func (k *linuxKernel) findHolders(c *sample.Context, now metric.Stamp) {
 	}
 	k.net.book.Find(func(t socket.Trace) (*socket.Holder, bool) {
 		w := s.sought[t.Inode]
-		if w.holder == nil {
+		switch {
+		case t.Inode == 0:
+			return k.whoBegan(t), false
+		case w.holder == nil:
 			return nil, w.vain == 0
 		}
 		return k.hold(w.holder), false
@@ -237,11 +240,28 @@ func (k *linuxKernel) findHolders(c *sample.Context, now metric.Stamp) {
 	}
 }
 
+// whoBegan returns the holder of a socket that closed before it was listed: the kernel names the
+// process that began the connection, where it may be asked.
+func (k *linuxKernel) whoBegan(t socket.Trace) *socket.Holder {
+	if p := k.table.lookup(t.PID); p != nil {
+		return k.hold(p)
+	}
+	for _, p := range k.table.gone {
+		if p.pid == t.PID {
+			return k.hold(p)
+		}
+	}
+	return nil
+}
+
 // seek notes which sockets have no holder. It returns the last sweep in which one came to those
 // that are looked for now, or 0 if there are none.
 func (k *linuxKernel) seek(now metric.Stamp) (newest uint64) {
 	s, sweep := &k.search, k.table.sweeps
 	k.net.book.Find(func(t socket.Trace) (*socket.Holder, bool) {
+		if t.Inode == 0 {
+			return k.whoBegan(t), false
+		}
 		w := s.sought[t.Inode]
 		switch {
 		case w == nil:

@@ -6,6 +6,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// The attributes that a query must ask for.
+const (
+	askInfo      = 1 << (attrInfo - 1)
+	askCong      = 1 << (attrCong - 1)
+	askSKMemInfo = 1 << (attrSKMemInfo - 1)
+)
+
+// The states of sockets that are listed. Left out are connections that are over (TIME_WAIT), and
+// ones that are only asked for (SYN_RECV): neither has totals, and both can be very many.
+const (
+	listening = 1 << Listen
+	connected = 1<<Established | 1<<SynSent | 1<<FinWait1 | 1<<FinWait2 | 1<<CloseWait | 1<<LastAck | 1<<Closing
+)
+
 // Diagnoser asks the kernel for its TCP sockets.
 type Diagnoser struct {
 	fd  int

@@ -1,9 +1,12 @@
 package socket
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"tachograph/sample/stack/perf"
 )
 
 // DiagLister is the Lister of Linux. It asks every network namespace by a netlink socket of its
@@ -21,6 +24,10 @@ type DiagLister struct {
 	receiver *receiver
 	socket   Socket
 	lost     uint64 // in namespaces that are gone
+	// trace hears of connections that processes begin; if it is nil, untraced says why.
+	trace    *perf.Tracepoint
+	starts   *starts
+	untraced error
 }
 
 // room is a network namespace. The recorder's own has number 0.
@@ -52,8 +59,27 @@ func Open(h Hearer) (*DiagLister, error) {
 		r.close()
 		return nil, err
 	}
+	l.follow()
 	go l.hear()
 	return l, nil
+}
+
+// startFilter lets through the changes of state that starts needs: to SYN_SENT and from it.
+const startFilter = "newstate==2||oldstate==2"
+
+// follow begins to hear which process begins which connection, where the kernel lets it. Only
+// a connection that no list has needs it.
+func (l *DiagLister) follow() {
+	t, err := perf.OpenTracepoint("sock/inet_sock_set_state", startFilter)
+	if err == nil {
+		if l.starts = newStarts(t.Format); l.starts != nil {
+			l.trace = t
+			return
+		}
+		t.Close()
+		err = errors.New("the tracepoint has other fields")
+	}
+	l.untraced = err
 }
 
 // openRoom opens the network namespace of the calling thread.
@@ -104,6 +130,9 @@ func (l *DiagLister) List(h Hearer) error {
 		}
 	}
 	l.take()
+	if l.trace != nil {
+		l.starts.listed()
+	}
 	return failed
 }
 
@@ -125,11 +154,18 @@ func (l *DiagLister) list(r *room, h Hearer) error {
 
 // take passes on the closed sockets that the kernel has reported, and returns their number.
 func (l *DiagLister) take() (n int) {
+	if l.trace != nil {
+		l.trace.Each(l.starts.hear)
+	}
 	for _, r := range l.rooms {
 		n += l.receiver.receive(r.closings, func(b []byte) {
-			if l.decoder.closed(b, r.namespace, &l.socket) {
-				l.hearer.Hear(&l.socket)
+			if !l.decoder.closed(b, r.namespace, &l.socket) {
+				return
 			}
+			if l.trace != nil {
+				l.socket.PID = l.starts.of(&l.socket)
+			}
+			l.hearer.Hear(&l.socket)
 		})
 	}
 	return n
@@ -210,6 +246,9 @@ func (l *DiagLister) Close() error {
 	<-l.over
 	for _, r := range l.rooms {
 		r.close()
+	}
+	if l.trace != nil {
+		l.trace.Close()
 	}
 	return nil
 }

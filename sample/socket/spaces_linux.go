@@ -172,5 +172,8 @@ func (l *DiagLister) Notice() string {
 			all = append(all, fmt.Sprintf("%d network namespaces are not read: %s", n, why))
 		}
 	}
+	if l.untraced != nil {
+		all = append(all, "which process began a connection that closed before it was listed is not known: "+l.untraced.Error())
+	}
 	return strings.Join(all, "; ")
 }

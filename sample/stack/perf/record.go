@@ -139,3 +139,17 @@ func (r *record) frames(each func(address uint64, kernel bool)) {
 		}
 	}
 }
+
+// traced reads a record of a tracepoint.
+func traced(b []byte) (pid int32, time uint64, fields []byte, ok bool) {
+	const fixed = recordHeader + 8 + 8 + 4 // thread, time, length of the fields
+	order := binary.NativeEndian
+	if len(b) < fixed || order.Uint32(b) != kindSample {
+		return 0, 0, nil, false
+	}
+	n := uint64(order.Uint32(b[fixed-4:]))
+	if n > uint64(len(b)-fixed) {
+		return 0, 0, nil, false
+	}
+	return int32(order.Uint32(b[recordHeader:])), order.Uint64(b[16:]), b[fixed : fixed+n], true
+}

@@ -122,3 +122,14 @@ func FuzzRecords(f *testing.F) {
 		}
 	})
 }
+
+func FuzzTraced(f *testing.F) {
+	record := make([]byte, 8+8+8+4+12)
+	record[0], record[6], record[24] = kindSample, byte(len(record)), 12
+	f.Add(record)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, _, fields, ok := traced(b); ok && len(fields) > len(b) {
+			t.Errorf("%d bytes of %d", len(fields), len(b))
+		}
+	})
+}
