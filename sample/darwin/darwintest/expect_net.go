@@ -104,8 +104,10 @@ func (w *World) Withheld() []string {
 	return names
 }
 
+var tcpStateNames = strings.Fields("CLOSED LISTEN SYN_SENT SYN_RECEIVED ESTABLISHED CLOSE_WAIT FIN_WAIT_1 CLOSING LAST_ACK FIN_WAIT_2 TIME_WAIT")
+
 func (x *expecting) connections() {
-	states := strings.Fields("CLOSED LISTEN SYN_SENT SYN_RECEIVED ESTABLISHED CLOSE_WAIT FIN_WAIT_1 CLOSING LAST_ACK FIN_WAIT_2 TIME_WAIT")
+	states := tcpStateNames
 	counts := make(map[string]int64)
 	for _, c := range x.tcp {
 		state := c.words[1].text
@@ -113,6 +115,12 @@ func (x *expecting) connections() {
 			state = states[i]
 		}
 		counts[state] += x.count([]*thing{c})
+	}
+	// The kernel's own list has no flows that libraries handle.
+	for _, f := range x.flows {
+		if f.provider == "tcp" && f.repeat == 1 && f.alive(x.T) {
+			counts[f.stateNumber()]++
+		}
 	}
 	for metric, state := range map[string]string{
 		"network.tcp.currestab": "ESTABLISHED", "network.tcpconn.established": "ESTABLISHED",

@@ -27,6 +27,7 @@ type World struct {
 
 	interfaces, mounts, powerSources []*thing
 	logins, tcp, udp                 []*thing
+	flows                            []*flow
 	notify                           map[string]*expr
 	smc                              map[string]smcValue
 	registry                         *object
@@ -166,6 +167,8 @@ func (w *World) statement(s *statement) error {
 		list := map[string]*[]*thing{"tcp": &w.tcp, "udp": &w.udp, "utmpx": &w.logins}[s.word(0)]
 		*list = append(*list, x)
 		return x.fill(s.block)
+	case "flow":
+		return w.flowStatement(s)
 	case "notify":
 		e, _, err := s.expr(2)
 		w.notify[s.word(1)] = e
@@ -220,6 +223,8 @@ func (w *World) clear(s *statement) {
 			w.tcp = nil
 		case "udp":
 			w.udp = nil
+		case "flow":
+			w.flows = nil
 		case "mount":
 			w.mounts = nil
 		case "utmpx":
