@@ -36,7 +36,7 @@ func (l *tcpList) read() (list decode.TCPList, reason metric.Reason) {
 			return list, l.pcbs.reason
 		}
 		ok := false
-		if list, ok = decode.ReadTCPList(l.pcbs.answer); !ok {
+		if list, ok = decode.ReadTCPList(l.pcbs.answer, nil); !ok {
 			return list, badAnswer
 		}
 		if list.Steady {

@@ -16,7 +16,6 @@ type control interface {
 	send(request []byte) error
 	// receive reads one datagram, and returns 0 if there is none.
 	receive(to []byte) (int, error)
-	close() error
 }
 
 // statistics asks for the connections of a Mac. Sockets that close are passed on while answers
@@ -39,7 +38,6 @@ type statistics struct {
 	context uint64
 	round   uint64
 	buf     []byte
-	lost    uint64
 	foreign bool                       // a socket of another user was there
 	users   bool                       // sockets have their users
 	queues  map[netip.AddrPort][]Bytes // of this look, and not yet given to a socket
@@ -52,9 +50,8 @@ type statistics struct {
 // ntSource is what the client keeps of an open source.
 type ntSource struct {
 	id    uint64
-	round uint64 // the last one that had it
-	// The last totals, which never fall.
-	last Socket
+	seen  uint64 // the last round that had it
+	heard uint64 // the last round that passed it on
 	// established and listened say that it was ever in such a state.
 	established, listened bool
 	described             uint8 // how often the kernel was asked for its process
@@ -130,9 +127,9 @@ func (c *statistics) List(h Hearer) error {
 			return err
 		}
 	}
-	for ref, s := range c.sources {
-		if s.round != c.round {
-			c.vanished(ref, s)
+	for ref, x := range c.sources {
+		if x.seen != c.round {
+			c.forget(ref, x)
 		}
 	}
 	return nil
@@ -171,10 +168,10 @@ func (c *statistics) ask() error {
 			return fmt.Errorf("com.apple.network.statistics: %w", syscall.Errno(a.errno))
 		case a.success && !a.more:
 			return nil
-		case c.updates > 0:
-			continue
 		}
-		if retries++; retries > maxRetries {
+		if c.updates > 0 {
+			retries = 0
+		} else if retries++; retries > maxRetries {
 			break
 		}
 	}
@@ -216,10 +213,9 @@ func (c *statistics) read() (a ntAnswer, err error) {
 			case ntSourceUpdate:
 				c.update(m)
 			case ntSourceRemoved:
-				if ref, ok := m.source(); ok {
-					if s := c.sources[ref]; s != nil {
-						c.vanished(ref, s)
-					}
+				// What has not been reported closed by now vanishes.
+				if ref, ok := m.source(); ok && c.sources[ref] != nil {
+					c.forget(ref, c.sources[ref])
 				}
 			}
 		}
@@ -236,13 +232,12 @@ func (c *statistics) update(m ntMessage) {
 	}
 	c.updates++
 	x := c.sources[ref]
-	again := c.second && x != nil && x.round == c.round
 	if x == nil {
 		x = &ntSource{id: c.identify(&s, &flow, ref)}
 		c.sources[ref], c.ids[x.id] = x, x
 	}
-	x.round = c.round
-	x.established = x.established || flow.succeeded || s.State >= Established && s.State != SynSent && s.State != SynReceived && s.State != Closed
+	x.seen = c.round
+	x.established = x.established || flow.succeeded || s.State.synchronized()
 	x.listened = x.listened || s.State == Listen
 	s.ID = x.id
 	s.Start = c.nanoseconds(flow.start)
@@ -250,29 +245,33 @@ func (c *statistics) update(m ntMessage) {
 	if s.Has&HasUID != 0 {
 		c.users, c.foreign = true, c.foreign || s.UID != c.uid
 	}
-	if x.last.Unique != 0 && s.Unique == 0 {
-		s.Unique, s.PID = x.last.Unique, x.last.PID
-	}
-	neverFall(&s, &x.last)
 	switch {
 	case s.Closed:
-		c.closed(&s, x)
-		delete(c.sources, ref)
-		delete(c.ids, x.id)
-	case again && x.last.PID == s.PID && s.PID != 0:
-		// The first round has passed it on.
+		x.end(&s)
+		c.forget(ref, x)
+	case c.second && x.heard == c.round:
 		return
 	case s.PID == 0 && s.Unique == 0 && !c.second && x.described < maxDescribed:
 		x.described++
-		x.last, c.incomplete = s, true
+		c.incomplete = true
 		return
 	case s.State == Listen:
 		c.queue(&s)
 	}
-	x.last = s
+	x.heard = c.round
 	if c.hear != nil {
 		c.hear.Hear(&s)
 	}
+}
+
+func (c *statistics) forget(ref uint64, x *ntSource) {
+	delete(c.sources, ref)
+	delete(c.ids, x.id)
+}
+
+// synchronized reports whether both sides of a connection have known of it.
+func (s State) synchronized() bool {
+	return s == Established || s >= FinWait1 && s != Closed && s != Listen
 }
 
 // queue gives a socket that listens its queue. Several that listen on one address are listed in
@@ -289,8 +288,8 @@ func (c *statistics) queue(s *Socket) {
 	}
 }
 
-// closed completes the last words about a socket.
-func (c *statistics) closed(s *Socket, x *ntSource) {
+// end completes the last words about a socket.
+func (x *ntSource) end(s *Socket) {
 	switch {
 	case x.listened:
 		s.State = Listen
@@ -299,20 +298,6 @@ func (c *statistics) closed(s *Socket, x *ntSource) {
 		if !x.established && s.Bytes == (Bytes{}) {
 			s.Ended = Refused
 		}
-	}
-}
-
-// vanished passes on that a source is gone about which the kernel had no room to report.
-func (c *statistics) vanished(ref uint64, x *ntSource) {
-	delete(c.sources, ref)
-	delete(c.ids, x.id)
-	c.lost++
-	s := x.last
-	s.Closed = true
-	c.closed(&s, x)
-	s.Ended = Normal
-	if c.hear != nil {
-		c.hear.Hear(&s)
 	}
 }
 
@@ -346,18 +331,6 @@ func (c *statistics) identify(s *Socket, f *ntFlow, ref uint64) uint64 {
 	return h.Sum64()
 }
 
-// neverFall raises the totals of s to those of last: a total that was passed on is not taken
-// back when another counter takes over.
-func neverFall(s, last *Socket) {
-	atLeast := func(b *Bytes, l Bytes) { b.In, b.Out = max(b.In, l.In), max(b.Out, l.Out) }
-	atLeast(&s.Bytes, last.Bytes)
-	atLeast(&s.Packets, last.Packets)
-	s.Retrans = max(s.Retrans, last.Retrans)
-	for m := range s.Media {
-		atLeast(&s.Media[m], last.Media[m])
-	}
-}
-
 func (c *statistics) intern(b []byte) string {
 	if s, ok := c.names[string(b)]; ok {
 		return s
@@ -369,12 +342,9 @@ func (c *statistics) intern(b []byte) string {
 	return s
 }
 
-// Lost implements Lister.
-func (c *statistics) Lost() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lost
-}
+// Lost implements Lister. A source that the kernel had no room to report is missing in the next
+// list; how many began and ended in between nobody knows.
+func (c *statistics) Lost() uint64 { return 0 }
 
 const ownUserOnly = "only the connections of the recorder's own user are shown: since macOS 27 the kernel shows those of others only to root"
 

@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"testing"
-
+	"net/netip"
+	"slices"
 	"tachograph/sample/metric"
+	"testing"
 )
 
 // fill returns an answer in which every byte differs from its neighbours.
@@ -95,10 +96,7 @@ func TestInterfaces(t *testing.T) {
 	})
 }
 
-const (
-	tcpListen   = 1
-	tcpTimeWait = 10
-)
+const tcpTimeWait = 10
 
 func pcbList(end bool, states ...uint32) []byte {
 	gen := make([]byte, xinpgenSize)
@@ -116,6 +114,30 @@ func pcbList(end bool, states ...uint32) []byte {
 	return list
 }
 
+func TestListenersOfTheList(t *testing.T) {
+	list := pcbList(true, tcpListen, TCPEstablished, tcpListen)
+	for i, l := range []Listener{
+		{netip.MustParseAddrPort("127.0.0.1:631"), 3, 128}, {netip.MustParseAddrPort("10.0.0.1:5"), 1, 1}, {netip.MustParseAddrPort("[::]:22"), 0, 5},
+	} {
+		rec := list[xinpgenSize+i*xtcpcb64Size:]
+		binary.BigEndian.PutUint16(rec[22:], l.Local.Port())
+		ip := l.Local.Addr().As16()
+		copy(rec[116:], ip[:])
+		if rec[96] = 2; l.Local.Addr().Is4() {
+			rec[96] = 1
+		}
+		binary.LittleEndian.PutUint16(rec[184:], uint16(l.Waiting))
+		binary.LittleEndian.PutUint16(rec[188:], uint16(l.Limit))
+	}
+	var got []Listener
+	if _, ok := ReadTCPList(list, func(l Listener) { got = append(got, l) }); !ok {
+		t.Fatal("malformed")
+	}
+	if want := []Listener{{netip.MustParseAddrPort("127.0.0.1:631"), 3, 128}, {netip.MustParseAddrPort("[::]:22"), 0, 5}}; !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestReadTCPList(t *testing.T) {
 	for state, name := range map[int]string{tcpListen: "TCPS_LISTEN", TCPEstablished: "TCPS_ESTABLISHED", tcpTimeWait: "TCPS_TIME_WAIT"} {
 		if TCPStates[state] != name {
@@ -123,16 +145,16 @@ func TestReadTCPList(t *testing.T) {
 		}
 	}
 	list := pcbList(true, TCPEstablished, tcpListen, TCPEstablished, 77)
-	l, ok := ReadTCPList(list)
+	l, ok := ReadTCPList(list, nil)
 	if !ok || !l.Steady || l.Counts[TCPEstablished] != 2 || l.Counts[tcpListen] != 1 || l.Rows != 4 || l.Told != 4 {
 		t.Errorf("%+v, ok %v", l, ok)
 	}
 	list[len(list)-16]++    // the closing generation
 	list[len(list)-20] = 44 // and its count
-	if l, ok = ReadTCPList(list); !ok || l.Steady || l.Told != 44 || l.Rows != 4 {
+	if l, ok = ReadTCPList(list, nil); !ok || l.Steady || l.Told != 44 || l.Rows != 4 {
 		t.Errorf("a list that changed: %+v, ok %v", l, ok)
 	}
-	if l, ok = ReadTCPList(pcbList(false)); !ok || l != (TCPList{Steady: true}) {
+	if l, ok = ReadTCPList(pcbList(false), nil); !ok || l != (TCPList{Steady: true}) {
 		t.Errorf("a machine without connections: %+v, ok %v", l, ok)
 	}
 	for n := range uint64(200) {
@@ -148,7 +170,7 @@ func TestReadTCPList(t *testing.T) {
 		"only the beginning": pcbList(true, tcpListen)[:xinpgenSize],
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, ok := ReadTCPList(bad); ok {
+			if _, ok := ReadTCPList(bad, nil); ok {
 				t.Error("accepted")
 			}
 		})
@@ -273,7 +295,7 @@ func FuzzInterfaces(f *testing.F) {
 func FuzzReadTCPList(f *testing.F) {
 	f.Add(pcbList(true, tcpListen, tcpTimeWait))
 	f.Fuzz(func(t *testing.T, list []byte) {
-		l, ok := ReadTCPList(list)
+		l, ok := ReadTCPList(list, nil)
 		sum := uint64(0)
 		for _, n := range l.Counts {
 			sum += uint64(n)

@@ -84,6 +84,13 @@ const xtcpcb64 = Struct("xtcpcb64")
 var (
 	TCPCBLen   = xtcpcb64.U32("xt_len", 0)
 	TCPCBState = xtcpcb64.I32("t_state", 292)
+
+	tcpcbPort   = xtcpcb64.Field("xt_inpcb.inp_lport", 22, 2, false) // in the order of the network
+	tcpcbFamily = xtcpcb64.Field("xt_inpcb.inp_vflag", 96, 1, false)
+	tcpcbLocal6 = xtcpcb64.Field("xt_inpcb.inp_dependladdr.inp6_local", 116, 16, false)
+	tcpcbLocal4 = xtcpcb64.Field("xt_inpcb.inp_dependladdr.inp46_local.ia46_addr4", 128, 4, false)
+	tcpcbQueue  = xtcpcb64.Field("xt_inpcb.xi_socket.so_qlen", 184, 2, true)
+	tcpcbLimit  = xtcpcb64.Field("xt_inpcb.xi_socket.so_qlimit", 188, 2, true)
 )
 
 const smcParam = Struct("smc_param")
