@@ -164,6 +164,9 @@ func (s *census[P]) hold(p *process[P]) *socket.Holder {
 // findNamed finds whose sockets are where the kernel names the process.
 func (s *census[P]) findNamed() {
 	s.net.book.Find(func(t socket.Trace) (*socket.Holder, bool) {
+		if t.PID == socket.KernelPID {
+			t.PID, t.Unique = 0, 0
+		}
 		if p := s.table.lookup(t.PID); p != nil && p.start == t.Unique {
 			return s.hold(p), false
 		}

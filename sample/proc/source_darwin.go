@@ -2,10 +2,14 @@ package proc
 
 import (
 	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tachograph/sample"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/proc/libproc"
+	"tachograph/sample/socket"
 )
 
 // Sources opens the sources of this package: "proc" and "threads".
@@ -15,8 +19,29 @@ func Sources(opt Options) ([]sample.Source, error) {
 	}
 	m := newMacKernel(opt, newDarwinCalls(), watchExits(), kernelTicks())
 	m.refused.privileged = os.Geteuid() == 0
+	m.listConnections()
 	s, threads := macSources(m)
 	return []sample.Source{s, threads}, nil
+}
+
+// listConnections has each sweep ask for the connections of all processes.
+func (m *macKernel) listConnections() {
+	l, err := socket.Open(m.net.book)
+	if err != nil {
+		m.net.lacks = "connections cannot be listed: " + err.Error()
+		return
+	}
+	m.net.lister, m.net.cpu = l, threadTime
+}
+
+// threadTime returns the processor time that this thread has used. The caller must stay on it.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	const threadClock = 16 // CLOCK_THREAD_CPUTIME_ID
+	if unix.ClockGettime(threadClock, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }
 
 // kernelTicks returns the unit in which the kernel counts CPU times.

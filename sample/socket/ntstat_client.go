@@ -44,7 +44,6 @@ type statistics struct {
 	// Of the current answer: how many updates it has, and whether processes are missing.
 	updates    int
 	incomplete bool
-	second     bool // this is the second round of a look
 }
 
 // ntSource is what the client keeps of an open source.
@@ -54,12 +53,12 @@ type ntSource struct {
 	heard uint64 // the last round that passed it on
 	// established and listened say that it was ever in such a state.
 	established, listened bool
-	described             uint8 // how often the kernel was asked for its process
+	nameless              uint8 // how often the kernel did not name its process
 }
 
-// maxDescribed is how often to ask for the process of a source. Since macOS 27 the kernel looks
-// for it only when it is asked; sockets of the kernel itself have none.
-const maxDescribed = 3
+// maxNameless is how often to ask again for the process of a source. Since macOS 27 the kernel
+// looks for it only when it is asked; sockets of the kernel itself have none.
+const maxNameless = 2
 
 // Bounds of a round of questions.
 const (
@@ -116,13 +115,8 @@ func (c *statistics) List(h Hearer) error {
 		c.queues = c.backlogs()
 	}
 	c.round++
-	c.second, c.incomplete = false, false
-	if err := c.ask(); err != nil {
-		return err
-	}
-	if c.incomplete {
-		// The kernel has looked for the processes meanwhile.
-		c.second = true
+	for again := true; again; again = c.incomplete {
+		c.incomplete = false
 		if err := c.ask(); err != nil {
 			return err
 		}
@@ -249,13 +243,16 @@ func (c *statistics) update(m ntMessage) {
 	case s.Closed:
 		x.end(&s)
 		c.forget(ref, x)
-	case c.second && x.heard == c.round:
+	case x.heard == c.round:
 		return
-	case s.PID == 0 && s.Unique == 0 && !c.second && x.described < maxDescribed:
-		x.described++
+	case s.PID == 0 && s.Unique == 0 && x.nameless < maxNameless:
+		x.nameless++
 		c.incomplete = true
 		return
-	case s.State == Listen:
+	case s.PID == 0 && s.Unique == 0:
+		s.PID = KernelPID
+	}
+	if s.State == Listen && !s.Closed {
 		c.queue(&s)
 	}
 	x.heard = c.round

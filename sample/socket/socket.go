@@ -98,7 +98,8 @@ type Socket struct {
 	Closed bool
 	Ended  Ending
 
-	// Whose it is: the number in /proc/PID/fd on Linux, the process on macOS.
+	// Whose it is: the number in /proc/PID/fd on Linux, the process on macOS, KernelPID for the
+	// kernel itself.
 	Inode  uint64
 	PID    int32
 	Unique uint64
@@ -124,6 +125,9 @@ type Socket struct {
 	Retries          uint8 // how often the segment that waits for its acknowledgement was sent again
 	TCP              TCPInfo
 }
+
+// KernelPID stands for the process 0, because 0 means that the process is not known.
+const KernelPID = -1
 
 // TCPInfo is what only Linux says about a TCP connection.
 type TCPInfo struct {

@@ -21,7 +21,7 @@ func (w *World) ExpectProcesses(args bool) *Expectation {
 		x.Free[m] = true
 	}
 	// Tests of their source are about coalitions, and about the owners of processes, whose names they have.
-	for _, prefix := range []string{"coalition.", "proc.owner.", "owner."} {
+	for _, prefix := range []string{"coalition.", "proc.owner.", "owner.", "network.persocket.", "network.listener.", "network.traffic.unnamed"} {
 		for _, d := range catalog.Prefix(catalog.Darwin, prefix) {
 			x.Free[d.Name] = true
 		}
@@ -47,6 +47,7 @@ func (w *World) ExpectProcesses(args bool) *Expectation {
 	for _, m := range []string{"proc.started", "proc.exited", "proc.unseen", "proc.unrecorded", "proc.unread"} {
 		x.u(m, "", 0)
 	}
+	x.transfers()
 	return &x.Expectation
 }
 
