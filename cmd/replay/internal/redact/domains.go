@@ -24,6 +24,9 @@ var domains = map[string]domainMap{
 
 	"coalition": (*Mapping).coalitionInstance,
 
+	"connection": (*Mapping).connectionInstance,
+	"listener":   (*Mapping).listenerInstance,
+
 	"cgroup disk": (*Mapping).groupDiskInstance,
 
 	stack.DomainStack: (*Mapping).stackInstance,

@@ -15,6 +15,7 @@ type left struct {
 	devices  map[string]bool
 	ifaces   map[string]bool
 	mounts   map[string]bool
+	peers    bool // connections, or ports that are listened on
 }
 
 func put(set *map[string]bool, s string) {
@@ -29,6 +30,7 @@ func put(set *map[string]bool, s string) {
 func (l *left) host(h metric.Host) { l.hosts = append(l.hosts, h) }
 
 func (l *left) instance(indom string, in, out *metric.Instance) {
+	l.peers = l.peers || indom == "connection" || indom == "listener"
 	if in.Name != out.Name || in.Name == "" {
 		return
 	}
@@ -85,6 +87,9 @@ func (m *Mapping) Left() []string {
 	}
 	if len(m.left.mounts) > 0 {
 		add("directories that every system has: %s; types of volumes", some(m.left.mounts))
+	}
+	if m.left.peers {
+		add("ports of connections, and which peers are this machine itself or have private addresses")
 	}
 	add("names of users and groups that systems bring along, and their numbers")
 	add("terminals, states, and functions of the kernel that processes waited in; the recorder's version, and its settings that are numbers or its own words")

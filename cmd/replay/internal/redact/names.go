@@ -29,6 +29,8 @@ const (
 	aFile      kind = "file"
 	anIface    kind = "interface"
 	anAddress  kind = "address"
+	aNeighbour kind = "lan" // a machine at a private address; these two are how recordings name peers
+	aRemote    kind = "net" // any other machine
 	aUUID      kind = "uuid"
 	aModel     kind = "model"
 	aDevice    kind = "device"

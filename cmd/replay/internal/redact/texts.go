@@ -57,6 +57,12 @@ var texts = map[string]textMap{
 	"pmda.version": systems, "platform": systems,
 	"network.interface.duplex": looksLike(`|full|half|unknown`),
 
+	"network.persocket.src": endpoints, "network.persocket.dst": endpoints,
+	"network.persocket.process":    textMap(numberKeys),
+	"network.persocket.netid":      textMap(like(protocols)),
+	"network.persocket.state":      looksLike(`[A-Z][A-Z0-9-]{1,11}`),
+	"network.persocket.congestion": looksLike(`[a-z][a-z0-9_-]{0,15}`),
+
 	"power.source":           looksLike(`(AC|Battery|UPS) Power|(?i:ac|battery|ups|off ?line|mains)`),
 	"thermal.pressure.state": looksLike(`(?i:nominal|fair|light|moderate|serious|heavy|critical|trapping|sleeping)`),
 	"kern.shutdownreason":    sentences,
@@ -130,6 +136,8 @@ var numbers = map[string]numberMap{
 	"proc.id.uid": numberOfAccount, "proc.id.euid": numberOfAccount, "proc.id.suid": numberOfAccount,
 	"proc.id.gid": numberOfAccount, "proc.id.egid": numberOfAccount, "proc.id.sgid": numberOfAccount,
 	"proc.id.fsuid": numberOfAccount, "proc.id.fsgid": numberOfAccount, "proc.id.sgid_nm": numberOfAccount,
+	"network.persocket.uid": numberOfAccount,
+
 	"kern.hostid": numberDropped,
 }
 
