@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -180,8 +181,21 @@ func (s *snapshot) instance() (func(string, *metric.Instance) bool, error) {
 		// The stacks of all processes share calls; only the stacks themselves name their
 		// process.
 		shared := metric.OfStacks(indom) && indom != stack.DomainStack
-		return (all == nil || all(indom, in)) && (!metric.PerBoot(indom) || shared || process(indom, in))
+		if all != nil && !all(indom, in) {
+			return false
+		}
+		switch indom {
+		case "connection", "listener":
+			return process("process", itsProcess(in))
+		}
+		return !metric.PerBoot(indom) || shared || process(indom, in)
 	}, nil
+}
+
+// itsProcess returns the process of a connection or of a port that is listened on, as its labels
+// say.
+func itsProcess(in *metric.Instance) *metric.Instance {
+	return &metric.Instance{Key: in.Label("process"), Name: fmt.Sprintf("%06s %s", in.Label("pid"), in.Label("name")), Labels: in.Labels}
 }
 
 // snapshotName returns the name of a snapshot if none was given.

@@ -21,6 +21,8 @@ func NaturalNumber(indom string, in *metric.Instance) (n uint32, ok bool) {
 		word = in.Label("tid")
 	case indom == "coalition":
 		word = in.Key
+	case indom == "connection", indom == "listener":
+		return 0, false
 	case indom == "load":
 		if rest != "minute" {
 			return 0, false

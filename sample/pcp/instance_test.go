@@ -10,6 +10,7 @@ func TestInstanceName(t *testing.T) {
 	for name, want := range map[string]string{
 		"cpu0": "cpu0", "000123 Safari Helper": "000123 Safari Helper", "000123/004567 main thread": "000123/004567 main thread",
 		"5 minute": "5 minute", "/Volumes/My Disk": "/Volumes/My_Disk", "/ a": "/_a", " x": "_x", "": "", "fan 1": "fan_1",
+		"tcp :443": "tcp_:443", "firefox → net-3f2a9c81:443": "firefox_→_net-3f2a9c81:443",
 	} {
 		if got := InstanceName(name); got != want {
 			t.Errorf("%q is called %q, want %q", name, got, want)
@@ -35,6 +36,7 @@ func TestNaturalNumber(t *testing.T) {
 		{"thread", metric.Instance{Name: "000012/000013 main", Labels: []metric.Label{{Name: "tid", Value: "2147483648"}}}, 0, false},
 		{"coalition", metric.Instance{Key: "71531548458", Name: "7 Days"}, 0, false},
 		{"coalition", metric.Instance{Key: "2000000", Name: "7 Days"}, 2000000, true},
+		{"connection", metric.Instance{Key: "000000000000002a", Name: "42"}, 0, false}, {"listener", metric.Instance{Key: "tcp :443", Name: "443"}, 0, false},
 		{"cpu", metric.Instance{Name: "cpu11"}, 11, true}, {"cpu", metric.Instance{Name: "11"}, 0, false},
 		{"load", metric.Instance{Name: "15 minute"}, 15, true}, {"load", metric.Instance{Name: "15 second"}, 0, false},
 		{"pressure", metric.Instance{Name: "10 second"}, 0, false}, {"cache level", metric.Instance{Name: "2"}, 2, true},

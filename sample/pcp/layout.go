@@ -48,15 +48,18 @@ func (l Layout) Domains() []uint32 {
 	return append([]uint32{l.Domain}, l.Keep...)
 }
 
-// The layout's domain has a range of 1024 clusters for each of PCP's domains, at a place given
-// by rooms. The lower half is for that domain's clusters. The upper halves are for metrics
-// without a number, which get one from their name.
+// The layout's domain has four ranges of 1024 clusters. The lower halves are for the clusters of
+// PCP's domains and ours, at places given by rooms. The upper halves are for metrics without a
+// number, which get one from their name.
 const (
 	roomOf   = 1024
 	halfRoom = roomOf / 2
 )
 
-var rooms = map[uint32]uint32{metric.OwnDomain: 0, 60: 1, 78: 2, 3: 3}
+// rooms has the first of a domain's clusters, and how many there are.
+var rooms = map[uint32]struct{ first, size uint32 }{
+	metric.OwnDomain: {0, halfRoom - 64}, 154: {halfRoom - 64, 64}, 60: {roomOf, halfRoom}, 78: {2 * roomOf, halfRoom}, 3: {3 * roomOf, halfRoom},
+}
 
 // keeps reports whether the metrics of a domain keep the place that PCP's agents give them.
 func (l *Layout) keeps(id metric.PMID) bool {
@@ -103,12 +106,12 @@ func (s *Space) place(m *Metric) {
 	if m.Name != l.Prefix && !strings.HasPrefix(m.Name, l.Prefix+".") {
 		m.Name = l.Prefix + "." + m.Name
 	}
-	room, known := rooms[domain]
+	room := rooms[domain] // none of an unknown domain
 	switch {
 	case domain == metric.OwnDomain && cluster == Reserved:
 		m.PMID = metric.NewPMID(l.Domain, Reserved, item)
-	case known && cluster < halfRoom:
-		m.PMID = metric.NewPMID(l.Domain, room*roomOf+cluster, item)
+	case cluster < room.size:
+		m.PMID = metric.NewPMID(l.Domain, room.first+cluster, item)
 	default:
 		n := uint32(m.PMID)
 		if domain != Foreign {

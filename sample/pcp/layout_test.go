@@ -71,23 +71,25 @@ func TestPCPsBranchesStay(t *testing.T) {
 	}
 }
 
-// There is room for the numbers of later rows: the clusters of each domain stay in its lower
-// half.
+// There is room for the numbers of later rows: the clusters of no two domains meet, and all are
+// in lower halves.
 func TestRoomInLayouts(t *testing.T) {
 	for _, p := range []catalog.Platform{catalog.Linux, catalog.Darwin} {
 		for _, d := range catalog.For(p) {
 			domain, cluster, _ := d.PMID.Parts()
-			if _, known := rooms[domain]; !known || cluster >= halfRoom {
+			if cluster >= rooms[domain].size {
 				t.Errorf("%s, %v, has no room in a layout of one domain", d.Name, d.PMID)
 			}
 		}
 	}
 	seen := make(map[uint32]uint32)
-	for domain := range rooms {
-		if had, taken := seen[rooms[domain]]; taken {
-			t.Errorf("domains %d and %d have one room", had, domain)
+	for domain, room := range rooms {
+		for cluster := room.first; cluster < room.first+room.size; cluster++ {
+			if had, taken := seen[cluster]; taken || cluster%roomOf >= halfRoom {
+				t.Fatalf("cluster %d is for domains %d and %d", cluster, had, domain)
+			}
+			seen[cluster] = domain
 		}
-		seen[rooms[domain]] = domain
 	}
 	l := Beside(500)
 	for n := uint32(0); n < 1<<21; n += 7 {
@@ -108,6 +110,7 @@ func TestLayoutNumbers(t *testing.T) {
 		{Beside(500), metric.Desc{Name: "kernel.all.load", PMID: metric.NewPMID(78, 3, 0)}, "tachograph.kernel.all.load 500.2051.0"},
 		{Beside(433), metric.Desc{Name: "proc.psinfo.pid", PMID: metric.NewPMID(3, 1, 0)}, "tachograph.proc.psinfo.pid 433.3073.0"},
 		{Native(500), metric.Desc{Name: "mem.vmstat.pgfault", PMID: metric.NewPMID(60, 28, 30)}, "tachograph.mem.vmstat.pgfault 500.1052.30"},
+		{Native(500), metric.Desc{Name: "network.persocket.dst", PMID: metric.NewPMID(154, 1, 5)}, "tachograph.network.persocket.dst 500.449.5"},
 		{Native(500), metric.Desc{Name: "gpu.busy", PMID: metric.NewPMID(500, 5, 1)}, "tachograph.gpu.busy 500.5.1"},
 		{Beside(500), metric.Desc{Name: "tachograph.control.threads", PMID: metric.NewPMID(500, Reserved, 4)}, "tachograph.control.threads 500.4095.4"},
 		{Beside(500), metric.Desc{Name: "kern.some.sysctl"}, "tachograph.kern.some.sysctl 500.961.959"},

@@ -191,9 +191,10 @@ func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
 // Serial numbers of instance domains. A domain that PCP's agents have gets their number.
 var serials = map[uint32]map[string]uint32{
-	3:  {"process": 9},
-	60: {"cpu": 0, "disk": 1, "load": 2, "interface": 3, "filesys": 5, "nfs3 op": 8, "pressure": 37},
-	78: {"load": 0, "filesys": 1, "disk": 2, "cpu": 3, "interface": 4},
+	3:   {"process": 9},
+	60:  {"cpu": 0, "disk": 1, "load": 2, "interface": 3, "filesys": 5, "nfs3 op": 8, "pressure": 37},
+	154: {"connection": 0},
+	78:  {"load": 0, "filesys": 1, "disk": 2, "cpu": 3, "interface": 4},
 }
 
 // InDom returns the number of the instance domain called name, for metrics of a PCP domain: each

@@ -5,6 +5,8 @@ var indomHelp = map[string][2]string{
 	"process":        {"processes, by their ids", "Each process that runs: its number is its pid, its name the pid with six digits and what it runs. A pid that is used again for the same program has another name."},
 	"thread":         {"threads of selected processes", "Each thread of the processes whose threads are read: its number is the thread's, its name both numbers and what the thread is called."},
 	"coalition":      {"coalitions of macOS", "Each app and each service of macOS that runs, with its helpers: its number is the kernel's number of the coalition."},
+	"connection":     {"connections that matter most", "Each connection that transferred most lately or is in trouble, by its process, its ports and its peer. Its number is made from the kernel's number of the socket."},
+	"listener":       {"ports that are listened on", "Each protocol, address and port that a process listens on. Blanks are underscores here."},
 	"cpu":            {"processors", "Each logical processor, by the kernel's number of it."},
 	"disk":           {"disks", "Each whole disk, by the kernel's name of it."},
 	"interface":      {"network interfaces", "Each network interface, by the kernel's name of it."},

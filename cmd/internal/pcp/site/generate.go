@@ -217,6 +217,7 @@ var classIdent = map[metric.Class]string{
 	metric.Process:     "every process",
 	metric.Thread:      "threads of chosen processes",
 	metric.Costly:      "every process: what needs a walk of its own",
+	metric.Network:     "connections, and ports that are listened on",
 }
 
 // logTemplate returns the pmlogconf template of a class; nil if the class has no metrics.

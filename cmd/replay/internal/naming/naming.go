@@ -306,6 +306,11 @@ func InstanceLabels(indom string, in *metric.Instance) []Label {
 		return []Label{{"kind", kind}, {"owner", name}}
 	case "process":
 		return []Label{{"name", in.Title()}, {"pid", pid(in)}}
+	case "connection":
+		return []Label{{"connection", in.Key}, {"direction", in.Label("direction")}, {"name", in.Label("name")}, {"peer", in.Label("peer")},
+			{"peer_port", in.Label("peer_port")}, {"port", in.Label("port")}, {"protocol", in.Label("protocol")}}
+	case "listener":
+		return []Label{{"listener", in.Name}, {"name", in.Label("name")}, {"port", in.Label("port")}, {"protocol", in.Label("protocol")}}
 	case "coalition":
 		return []Label{{"coalition", in.Key}, {"name", in.Name}}
 	case "thread":

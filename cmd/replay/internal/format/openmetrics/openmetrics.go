@@ -65,6 +65,7 @@ type exporter struct {
 	line   []byte
 
 	late, wrong, hidden int64
+	connections         bool // are hidden too
 }
 
 func (e *exporter) all() error {
@@ -73,6 +74,7 @@ func (e *exporter) all() error {
 		e.r.Done(int64(i), int64(len(list)))
 		if e.r.Metrics == nil && naming.PerProcess(d.Indom) {
 			e.hidden++
+			e.connections = e.connections || d.Indom == "connection"
 			continue
 		}
 		if err := e.metric(d); err != nil {
@@ -94,8 +96,11 @@ func (e *exporter) notes() {
 	note(e.late, "%s left out: a series goes forward in time, a millisecond at least, and the clock had been set back")
 	note(e.wrong, "%s of counters left out: they are negative or no number, which no counter is")
 	if e.hidden > 0 {
-		e.report.Notes = append(e.report.Notes, cli.Count(e.hidden, "metric")+
-			" of processes and threads left out: each of these would have series of its own; name the metrics to have them")
+		of := "processes and threads"
+		if e.connections {
+			of = "processes, threads and connections"
+		}
+		e.report.Notes = append(e.report.Notes, cli.Count(e.hidden, "metric")+" of "+of+" left out: each of these would have series of its own; name the metrics to have them")
 	}
 }
 

@@ -114,8 +114,8 @@ func (t *trace) host(h metric.Host) error {
 			texts++
 			continue
 		}
-		if d.Indom == "process" || t.r.Metrics == nil && d.Indom == "thread" {
-			continue // they are written with their processes; without a selection only cpu and memory are
+		if d.Indom == "process" || t.r.Metrics == nil && (d.Indom == "thread" || d.Indom == "connection") {
+			continue // processes have theirs, without a selection only cpu and memory; threads and connections are too many
 		}
 		if err := t.counters(h, w, query.Target{Metric: d}, d.Name); err != nil {
 			return err

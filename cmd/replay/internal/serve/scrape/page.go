@@ -119,7 +119,7 @@ func (p *page) family(f *family) error {
 	for i := range f.Sources {
 		s := &f.Sources[i]
 		r, ok := p.state.Lookup(s.Metric)
-		if !ok || p.state.Old(&r, p.state.Archive.Intervals[r.Class], atLeast, p.now) || !p.wanted.wants(&f.Family, f.own, naming.PerProcess(r.Metric.Indom)) {
+		if !ok || p.state.Old(&r, p.state.Archive.Intervals[r.Class], atLeast, p.now) || !p.wanted.wants(&f.Family, f.own, r.Metric.Indom) {
 			continue
 		}
 		factor := 1.0
@@ -175,19 +175,20 @@ func (p *page) family(f *family) error {
 	return nil
 }
 
-// mostOwners bounds the series of owners: a machine may begin a thousand containers an hour.
-const mostOwners = 200
+// mostShown bounds the series of owners and of ports that are listened on: a machine may begin a
+// thousand containers an hour.
+const mostShown = 200
 
-// shown returns the rows of a reading: all, or those of the owners that have most.
+// shown returns the rows of a reading: all, or of these those that have most.
 func shown(r *live.Reading) []int {
 	rows := make([]int, len(r.Block.Rows))
 	for i := range rows {
 		rows[i] = i
 	}
-	if r.Metric.Indom == "owner" && len(rows) > mostOwners {
+	if (r.Metric.Indom == "owner" || r.Metric.Indom == "listener") && len(rows) > mostShown {
 		of := func(i int) float64 { return r.Column.At(r.Metric.Type, i).Number() } // NaN, for no value, is the least
 		slices.SortStableFunc(rows, func(x, y int) int { return cmp.Compare(of(y), of(x)) })
-		rows = rows[:mostOwners]
+		rows = rows[:mostShown]
 		slices.Sort(rows)
 	}
 	return rows

@@ -71,17 +71,20 @@ func parseWanted(query string) (*wanted, error) {
 	return w, nil
 }
 
-// wants reports whether the client wants a family; own means a family of ours, each a family
-// with a series for each process. A family of the latter kind is served only if the query gives
-// its collector or its name.
-func (w *wanted) wants(f *naming.Family, own, each bool) bool {
+// wants reports whether the client wants a family with instances of a domain; own means a family
+// of ours. A family with a series for each process or connection is served only if the query
+// gives its collector or its name.
+func (w *wanted) wants(f *naming.Family, own bool, indom string) bool {
+	each := naming.PerProcess(indom)
 	if len(w.names) == 0 && len(w.collectors) == 0 {
 		return !each
 	}
-	kind := "node"
+	kind, prefix := "node", ""
 	switch {
+	case indom == "connection":
+		kind, prefix = "connection", naming.Prefix+"network_persocket_"
 	case each:
-		kind = "process"
+		kind, prefix = "process", naming.Prefix+"proc"
 	case own:
 		kind = "tachograph"
 	}
@@ -92,7 +95,7 @@ func (w *wanted) wants(f *naming.Family, own, each bool) bool {
 		if glob == f.Name {
 			return true
 		}
-		if ok, _ := path.Match(glob, f.Name); ok && (!each || strings.HasPrefix(glob, naming.Prefix+"proc")) {
+		if ok, _ := path.Match(glob, f.Name); ok && (!each || strings.HasPrefix(glob, prefix)) {
 			return true
 		}
 	}
