@@ -30,7 +30,7 @@ func completions(root *cobra.Command, s *session) {
 		"at": w.instants, "ps": w.processes, "threads": w.processes, "stacks": w.processes,
 		"rates": w.metrics, "values": w.metrics, "ranges": w.metrics, "plot": w.metrics,
 		"find": w.metrics, "explain": w.metrics, "metrics": w.metrics, "export": w.metrics,
-		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": w.processes, "energy": cli.CompleteNothing,
+		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": w.processes, "net": w.processes, "energy": cli.CompleteNothing,
 	}
 	for _, c := range root.Commands() {
 		if words := arguments[c.Name()]; words != nil {
@@ -52,7 +52,8 @@ func completions(root *cobra.Command, s *session) {
 		"tz": w.zones, "host": w.hosts, "kind": w.kinds, "instance": w.instances,
 		"units": cli.CompleteFixed("B", "KB", "MB", "GB", "KB/s", "MB/s", "sec", "millisec"),
 		"by":    byWords, "group": groupWords, "columns": columnWords,
-		"sort":   sortWords,
+		"sort":     sortWords,
+		"protocol": cli.CompleteFixed(query.Protocols...), "medium": cli.CompleteFixed(query.Media...),
 		"listen": cli.CompleteFixed("unix:", "tcp:127.0.0.1:", "systemd"), "mode": cli.CompleteFixed("0600", "0660", "0666"),
 		"token-file": cli.CompleteFiles, "tls-cert": cli.CompleteFiles, "tls-key": cli.CompleteFiles,
 	})
@@ -77,6 +78,9 @@ func formatWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Compl
 func byWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if cmd.Name() == "stacks" {
 		return cli.CompleteFixed(asStrings(stacks.Bys)...)(cmd, args, typed)
+	}
+	if cmd.Name() == "net" {
+		return cli.CompleteFixed(asStrings(query.NetBys)...)(cmd, args, typed)
 	}
 	return cli.CompleteFixed(asStrings(query.Bys)...)(cmd, args, typed)
 }
@@ -105,7 +109,10 @@ func groupWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Comple
 // columnWords offers the columns that can be added to a table of processes.
 func columnWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	keys := further(answer.Processes, inProcesses)
-	if cmd.Name() == "top" {
+	switch cmd.Name() {
+	case "net":
+		keys = further(answer.Net, inNet)
+	case "top":
 		keys = further(answer.Places, inRankings)
 	}
 	return cli.CompleteFixed(keys...)(cmd, args, typed)

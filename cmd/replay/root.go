@@ -17,7 +17,7 @@ import (
 // commands are the subcommands, in the order of the help text.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		browseCommand, atCommand, whyCommand, diffCommand, psCommand, topCommand, energyCommand, threadsCommand, stacksCommand,
+		browseCommand, atCommand, whyCommand, diffCommand, psCommand, topCommand, netCommand, energyCommand, threadsCommand, stacksCommand,
 		ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand,
 		explainCommand, reportCommand, snapshotCommand, exportCommand, importCommand, summaryCommand, infoCommand, metricsCommand,
 		verifyCommand, repairCommand, mergeCommand, splitCommand, reduceCommand, serveCommand, pushCommand,

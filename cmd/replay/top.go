@@ -38,6 +38,8 @@ processes began: programs that are started again and again.
 top ranks all processes, or those that match: a PATTERN is a name, a glob or /regexp/,
 or names an owner: app=Safari, unit=nginx*, container=web*, pod=, session=, owner=.
 
+--by net ranks by the bytes received and sent; replay net says more about them.
+
 --follow ranks anew with each reading of the processes, or every --interval, by
 the use since the reading before, on the whole screen of a terminal (q ends it)
 or as one table after the other. It begins with the last reading.`,
@@ -87,7 +89,7 @@ or as one table after the other. It begins with the last reading.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&by, "by", "cpu", "cpu, memory, read, write, energy, wakeups, faults or runs")
+	fl.StringVar(&by, "by", "cpu", "cpu, memory, read, write, energy, wakeups, faults, net or runs")
 	fl.StringVar(&group, "group", "process", "process, name, user, parent, owner, app, service, container, pod or session")
 	fl.StringSliceVar(&more, "columns", nil, columnsUsage)
 	fl.IntVarP(&n, "number", "n", 20, "how many; 0 for all")

@@ -118,7 +118,11 @@ func (t *topAnswer) write(w query.Window, n int) error {
 // text prints a ranking below the window that it covers.
 func (t *topAnswer) text(r *query.Ranking) error {
 	if len(r.Consumers) == 0 {
-		t.a.complain(fmt.Sprintf("no process used any %s between %s and %s", t.by, t.a.Show(r.From), t.a.Show(r.To)))
+		what := "any " + string(t.by)
+		if t.by == query.ByNet {
+			what = t.by.Words()
+		}
+		t.a.complain(fmt.Sprintf("no process used %s between %s and %s", what, t.a.Show(r.From), t.a.Show(r.To)))
 		return nil
 	}
 	t.a.prose(fmt.Sprintf("%s to %s (%s), %s", t.a.Show(r.From), t.a.Show(r.To), durationText(r.To-r.From), cli.Count(r.N, "process")))
@@ -134,6 +138,13 @@ func (t *topAnswer) table(r *query.Ranking) error {
 	}
 	if t.by == query.ByRuns {
 		keys = append(keys, "runs")
+	}
+	if t.by == query.ByNet {
+		for _, key := range []string{"net_in", "net_out"} {
+			if !slices.Contains(t.more, key) {
+				keys = append(keys, key)
+			}
+		}
 	}
 	var columns []out.Column
 	var fields []*answer.Field[*answer.Place]

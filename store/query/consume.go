@@ -37,6 +37,10 @@ type topper struct {
 	total  float64
 	fields *fieldMap
 	owned  bool // groups are owners
+	// all, if set, receives what all processes used together, and open has, by boot and key, how many connections
+	// each had at the end of the window.
+	all  *Consumer
+	open map[[2]string]float64
 
 	digested bool                     // totals of crowds may be used
 	exact    map[totalsKey]bool       // except these,
@@ -53,6 +57,7 @@ type groupKey struct{ host, boot, name string }
 type life struct {
 	*Consumer
 	latest  *metric.Instance // with the owners that it had last
+	boot    string
 	last    [NumProcessCounters]store.Point
 	known   [NumProcessCounters]bool
 	level   store.Point
@@ -65,7 +70,7 @@ type life struct {
 func newConsumer(s *store.Summary, name string) Consumer {
 	from, to := s.Seen()
 	return Consumer{Archive: s.Archive, Name: name, From: from, To: to,
-		Gains: noCounters(), Mean: unknown, Peak: unknown, Resident: unknown, Virtual: unknown}
+		Gains: noCounters(), Mean: unknown, Peak: unknown, Resident: unknown, Virtual: unknown, Connections: unknown}
 }
 
 var errNothing = errors.New("nothing was recorded in this window")
@@ -140,6 +145,9 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 	t.lives = make(map[string]*life)
 	t.groups = make(map[groupKey]*Consumer)
 	t.ended, t.bounded, t.count, t.total, t.least = nil, nil, 0, 0, 0
+	if t.all != nil {
+		*t.all = Consumer{Gains: noCounters(), Connections: unknown}
+	}
 	if len(fields.names) == 0 {
 		return
 	}
@@ -250,7 +258,7 @@ func (t *topper) life(s *store.Summary) *life {
 		l.Runs++
 	}
 	l.stand(s.Instance, s.First.Wall)
-	l.latest = s.Instance
+	l.latest, l.boot = s.Instance, s.Archive.BootID
 	t.lives[key] = l
 	return l
 }
@@ -284,6 +292,7 @@ func (t *topper) join(c *Consumer) {
 		g.Peak = c.Peak
 	}
 	g.Resident, g.Virtual = sum(g.Resident, c.Resident), sum(g.Virtual, c.Virtual)
+	g.Connections = sum(g.Connections, c.Connections)
 }
 
 // stand makes in, first seen at wall, the instance that c shows, unless another was seen earlier.
@@ -311,7 +320,7 @@ func (t *topper) addCrowds() {
 				continue
 			}
 			c = &Consumer{Archive: e.Archive, Name: name, Instance: &metric.Instance{Name: name}, From: e.At.Wall, To: e.At.Wall,
-				Gains: noCounters(), Mean: unknown, Peak: unknown, Resident: unknown, Virtual: unknown}
+				Gains: noCounters(), Mean: unknown, Peak: unknown, Resident: unknown, Virtual: unknown, Connections: unknown}
 			t.groups[k] = c
 		}
 		c.Count += n
@@ -444,6 +453,9 @@ func (t *topper) finish(c *Consumer) {
 	for f, gain := range c.Gains {
 		c.Gains[f] = max(0, gain) // The last reading may be a dip.
 	}
+	if t.open != nil {
+		c.Connections = max(0, sum(c.Connections, 0)) // What has ended has none.
+	}
 	if c.seconds == 0 {
 		return
 	}
@@ -461,6 +473,9 @@ func (t *topper) finish(c *Consumer) {
 func (t *topper) settle(begin int64) {
 	var over []string // in order, on which the last digits of sums depend
 	for key, l := range t.lives {
+		if begin == 0 {
+			l.connections(t.open)
+		}
 		switch {
 		case begin != 0 && l.seen >= begin-missedTicks*t.every:
 		case t.apart():
@@ -510,6 +525,12 @@ func (t *topper) settle(begin int64) {
 }
 
 func (t *topper) sumUp(c *Consumer) {
+	if t.all != nil {
+		for f, gain := range c.Gains {
+			t.all.Gains[f] = sum(t.all.Gains[f], gain)
+		}
+		t.all.Connections = sum(t.all.Connections, c.Connections)
+	}
 	if t.by == "" {
 		return
 	}

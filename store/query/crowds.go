@@ -33,7 +33,7 @@ func (t *topper) decodes(d *store.Totals) bool {
 		if _, ok := t.size(d, c); !ok {
 			return true
 		}
-		if t.group != PerProcess && t.held(c.To) {
+		if (t.group != PerProcess || t.open != nil) && t.held(c.To) {
 			return true
 		}
 	}
@@ -72,7 +72,10 @@ func (t *topper) crowds(d *store.Totals) {
 			continue
 		}
 		amount := float64(float64(d.Columns[k].Bound) * base(desc.Units))
-		if _, ok := t.fields.counter(d.Archive, desc.Name); ok {
+		if f, ok := t.fields.counter(d.Archive, desc.Name); ok {
+			if !slices.Contains(byCounters[t.by], f) {
+				continue // They are not ranked by it.
+			}
 			most += amount
 		} else {
 			most = max(most, amount)
@@ -95,7 +98,7 @@ func (t *topper) crowds(d *store.Totals) {
 		}
 		if t.group == PerProcess {
 			t.count += int(n)
-			one := Consumer{Gains: noCounters(), Peak: unknown}
+			one := Consumer{Gains: noCounters(), Peak: unknown, Connections: unknown}
 			t.crowd(&one, d, c)
 			if t.by == ByMemory {
 				one.Peak = one.peaks

@@ -91,6 +91,8 @@ func (p *Process) Amount(by By) float64 {
 		return p.Memory()
 	case ByWakeups:
 		return p.Wakeups()
+	case ByNet:
+		return sum(p.Rates[NetIn], p.Rates[NetOut])
 	case ByRuns:
 		return math.NaN() // Only groups have runs.
 	}

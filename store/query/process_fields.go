@@ -22,6 +22,13 @@ const (
 	Faults
 	MajorFaults
 	Switches
+	NetIn
+	NetOut
+	NetRetrans
+	NetOpened
+	NetAccepted
+	NetRefused
+	NetFailed
 	NumProcessCounters
 )
 
@@ -54,6 +61,13 @@ var counterMetrics = [NumProcessCounters][]string{
 	Faults:           {"proc.psinfo.faults", "proc.psinfo.minflt"},
 	MajorFaults:      {"proc.psinfo.maj_flt", "proc.psinfo.majflt"},
 	Switches:         {"proc.psinfo.pswitch", "proc.psinfo.vctxsw"},
+	NetIn:            {"proc.net.in_bytes"},
+	NetOut:           {"proc.net.out_bytes"},
+	NetRetrans:       {"proc.net.retrans_bytes"},
+	NetOpened:        {"proc.net.opened"},
+	NetAccepted:      {"proc.net.accepted"},
+	NetRefused:       {"proc.net.refused"},
+	NetFailed:        {"proc.net.failed"},
 }
 
 var levelMetrics = [NumProcessLevels + 1][]string{
@@ -87,6 +101,11 @@ type archiveFields struct {
 }
 
 func mapFields(a Archive, counters []ProcessCounter, levels []ProcessLevel) *fieldMap {
+	return mapFrom(a, &counterMetrics, counters, levels)
+}
+
+// mapFrom is mapFields with other metrics behind the counters.
+func mapFrom(a Archive, from *[NumProcessCounters][]string, counters []ProcessCounter, levels []ProcessLevel) *fieldMap {
 	m := &fieldMap{byArchive: make(map[*store.ArchiveInfo]*archiveFields)}
 	for _, info := range a.Archives() {
 		first := func(list []string) string {
@@ -100,7 +119,7 @@ func mapFields(a Archive, counters []ProcessCounter, levels []ProcessLevel) *fie
 		}
 		f := &archiveFields{counters: make(map[string]ProcessCounter), levels: make(map[string]ProcessLevel)}
 		for _, c := range counters {
-			if name := first(counterMetrics[c]); name != "" {
+			if name := first(from[c]); name != "" {
 				f.counters[name] = c
 				m.add(name)
 			}
@@ -150,9 +169,11 @@ func (m *fieldMap) counts(name string) (ProcessCounter, bool) {
 	return 0, false
 }
 
+// allCounters returns the counters that tables and rankings show, whatever they are about. The other ones of
+// the network are for questions about it.
 func allCounters() []ProcessCounter {
 	var out []ProcessCounter
-	for f := range NumProcessCounters {
+	for f := range NetRetrans {
 		out = append(out, f)
 	}
 	return out

@@ -24,15 +24,17 @@ const (
 	ByWakeups By = "wakeups"
 	ByFaults  By = "faults"
 	ByRuns    By = "runs"
+	ByNet     By = "net" // bytes received and sent
 )
 
 // Bys are all rankings.
-var Bys = []By{ByCPU, ByMemory, ByRead, ByWrite, ByEnergy, ByWakeups, ByFaults, ByRuns}
+var Bys = []By{ByCPU, ByMemory, ByRead, ByWrite, ByEnergy, ByWakeups, ByFaults, ByNet, ByRuns}
 
 var byCounters = map[By][]ProcessCounter{
 	ByCPU: {UserTime, SystemTime}, ByRead: {ReadBytes}, ByWrite: {WrittenBytes}, ByEnergy: {Energy},
 	ByWakeups: {InterruptWakeups, IdleWakeups}, ByFaults: {Faults, MajorFaults},
 	ByRuns: {UserTime, SystemTime}, // all processes have these
+	ByNet:  {NetIn, NetOut}, ByNetIn: {NetIn}, ByNetOut: {NetOut}, ByNetRetrans: {NetRetrans}, ByNetOpened: {NetOpened},
 }
 
 // Consumer is what a process, or a group of them, used over a window.
@@ -59,9 +61,11 @@ type Consumer struct {
 	// Resident and Virtual are what was held at the end of the window; for a process that had
 	// ended, what it held last.
 	Resident, Virtual float64
-	weight, seconds   float64 // bytes times seconds, and seconds
-	peaks             float64 // the sum of the peaks of crowds
-	since             int64   // when Instance was first seen
+	// Connections are those that were open at the end of the window; NaN if the question is not about the network.
+	Connections     float64
+	weight, seconds float64 // bytes times seconds, and seconds
+	peaks           float64 // the sum of the peaks of crowds
+	since           int64   // when Instance was first seen
 }
 
 // CPUTime returns the CPU time used, in seconds.
@@ -85,6 +89,10 @@ func (c *Consumer) Amount(by By) float64 {
 		return sum(c.Gains[Faults], c.Gains[MajorFaults])
 	case ByRuns:
 		return float64(c.Runs)
+	case ByNet:
+		return sum(c.Gains[NetIn], c.Gains[NetOut])
+	case ByNetConnections:
+		return c.Connections
 	}
 	return c.Gains[byCounters[by][0]]
 }
@@ -134,27 +142,56 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 
 // TopOf is like Top for the processes that m chooses. The totals are theirs.
 func TopOf(a Archive, w Window, m *Matcher, by By, group Grouping, n int) (*Ranking, error) {
-	r, err := topOf(a, w, m, false, by, group, n)
-	if err == nil && r.N == 0 && m.loosens() {
-		return topOf(a, w, m, true, by, group, n)
-	}
-	return r, err
-}
-
-func topOf(a Archive, w Window, m *Matcher, loose bool, by By, group Grouping, n int) (*Ranking, error) {
 	fields := mapFields(a, byCounters[by], nil)
 	if by == ByMemory {
 		fields = mapFields(a, nil, []ProcessLevel{Footprint, Resident, Highest})
 	}
 	if len(fields.names) == 0 {
-		return nil, fmt.Errorf("the archive does not hold what processes used of %s", by)
+		return nil, fmt.Errorf("the archive does not hold what processes used of %s", by.Words())
 	}
+	r, hosts, err := (&question{m: m, fields: fields, by: by, group: group, n: n}).rank(a, w)
+	if err != nil {
+		return nil, err
+	}
+	for id, t := range hosts {
+		t.complete(r.of(id), fields)
+	}
+	return r, nil
+}
+
+// A question asks for a ranking of the processes that m chooses, by what fields have.
+type question struct {
+	m      *Matcher
+	fields *fieldMap
+	by     By
+	group  Grouping
+	n      int
+	net    bool // what all processes used together counts, too,
+	open   bool // and how many connections they have
+	last   bool // it is about the time between the last two readings in the window
+}
+
+// rank answers the question, and returns what added up the processes of each host. If no process is
+// called as m says, those count whose names contain its words.
+func (q *question) rank(a Archive, w Window) (*Ranking, map[string]*topper, error) {
+	r, hosts, err := q.rankAs(a, w, false)
+	if err == nil && r.N == 0 && q.m.loosens() {
+		return q.rankAs(a, w, true)
+	}
+	return r, hosts, err
+}
+
+func (q *question) rankAs(a Archive, w Window, loose bool) (*Ranking, map[string]*topper, error) {
+	m, by, group, n := q.m, q.by, q.group, q.n
 	r := &Ranking{}
 	hosts := make(map[string]*topper)
 	for _, h := range a.Hosts() {
 		one := Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
 		if _, _, list := Covered(a, one); !w.Wants(h.ID) || len(list) == 0 {
 			continue
+		}
+		if q.last {
+			one = lastInterval(a, one)
 		}
 		t := &topper{a: a, group: group, by: by, most: n, exact: make(map[totalsKey]bool)}
 		if !m.All() {
@@ -163,12 +200,18 @@ func topOf(a Archive, w Window, m *Matcher, loose bool, by By, group Grouping, n
 			}
 		}
 		if err := t.bounds(one); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if q.net {
+			t.all = &Consumer{}
+		}
+		if q.open {
+			t.connect()
 		}
 		single := group == PerProcess
 		t.digested = group != PerParent && !(single && (n == 0 || by == ByRuns)) && len(m.pids) == 0
 		for more := true; more; {
-			t.add(fields, nil)
+			t.add(q.fields, nil)
 			more = single && t.digested && !t.enough()
 		}
 		if group == PerName {
@@ -179,25 +222,26 @@ func topOf(a Archive, w Window, m *Matcher, loose bool, by By, group Grouping, n
 		hosts[h.ID] = t
 	}
 	if len(hosts) == 0 {
-		return nil, errNothing
+		return nil, nil, errNothing
 	}
 	if group.OfOwners() && !slices.ContainsFunc(r.Consumers, func(c *Consumer) bool { return group.key(c.Instance) != "" }) && !OwnersRecorded(a) {
-		return nil, ErrNoOwners
+		return nil, nil, ErrNoOwners
 	}
 	slices.SortStableFunc(r.Consumers, byAmount(by))
 	if n > 0 && len(r.Consumers) > n {
 		r.Consumers = r.Consumers[:n]
 	}
-	for id, t := range hosts {
-		var shown []*Consumer
-		for _, c := range r.Consumers {
-			if c.Archive.Host.ID == id {
-				shown = append(shown, c)
-			}
+	return r, hosts, nil
+}
+
+// of returns the consumers of a host.
+func (r *Ranking) of(host string) (list []*Consumer) {
+	for _, c := range r.Consumers {
+		if c.Archive.Host.ID == host {
+			list = append(list, c)
 		}
-		t.complete(shown, fields)
 	}
-	return r, nil
+	return list
 }
 
 // TopNames ranks the processes of each name several ways at once: one pass over the archive for a

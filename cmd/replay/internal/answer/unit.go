@@ -32,9 +32,10 @@ var (
 	WattHours = Unit{text: func(x float64) string { return strconv.FormatFloat(x/3600, 'f', 3, 64) + " Wh" }, kind: out.Float, cell: Real}
 	Watts     = Unit{text: human.Watts, kind: out.Float, cell: Real}
 
-	// Kilobytes and Microseconds are bytes and seconds which programs get in smaller units.
+	// Kilobytes, Microseconds and Milliseconds are bytes and seconds which programs get in smaller units.
 	Kilobytes    = Unit{text: human.Bytes, kind: out.Int, cell: func(x float64) out.Cell { return Whole(x / 1024) }, Sizes: true}
 	Microseconds = Unit{text: human.Seconds, kind: out.Int, cell: func(x float64) out.Cell { return Whole(x * 1e6) }}
+	Milliseconds = Unit{text: human.Seconds, kind: out.Float, cell: func(x float64) out.Cell { return Real(x * 1e3) }}
 )
 
 // Text writes a number for people, "-" if it is unknown.

@@ -76,6 +76,8 @@ var Places = slices.Concat(
 	},
 	Within(totals, func(p *Place) Consumer { return p.Consumer }),
 	[]Field[*Place]{
+		{Key: "net_in", Title: "net in", Of: func(p *Place) float64 { return p.Gains[query.NetIn] }, Unit: Bytes, Keep: 5},
+		{Key: "net_out", Title: "net out", Of: func(p *Place) float64 { return p.Gains[query.NetOut] }, Unit: Bytes, Keep: 5},
 		{Key: "share", Of: (*Place).share, Unit: Share, Keep: 3},
 		{Name: "from", Time: func(p *Place) int64 { return p.Consumer.From }},
 		{Name: "to", Time: func(p *Place) int64 { return p.Consumer.To }},
