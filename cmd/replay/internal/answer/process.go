@@ -42,8 +42,8 @@ var Processes = append([]Field[Process]{
 	{Name: "thread_count", Key: "threads", Of: level(query.Threads), Unit: Number, Keep: 1, Pane: Pane{Title: "THR", Width: 4, Keep: 9, Example: "100"}},
 	{Name: "priority", Of: level(query.Priority), Unit: Number},
 	{Name: "nice", Of: level(query.Nice), Unit: Number},
-	{Key: "net_in", Title: "net in", Of: rate(query.NetIn), Unit: Speed, Keep: 4},
-	{Key: "net_out", Title: "net out", Of: rate(query.NetOut), Unit: Speed, Keep: 4},
+	{Key: "net_in", Title: "net in", Of: rate(query.NetIn), Unit: Speed, Keep: 4, Pane: Pane{Title: "NET IN", Width: 10, Keep: 6, Example: "1MB"}},
+	{Key: "net_out", Title: "net out", Of: rate(query.NetOut), Unit: Speed, Keep: 4, Pane: Pane{Title: "NET OUT", Width: 10, Keep: 6, Example: "1MB"}},
 }, owners(func(p Process, kind string) string { return p.Instance.Label(kind) })...)
 
 // The keys of the columns that people see, in their order: in the table of ps and on the screen of
@@ -51,7 +51,7 @@ var Processes = append([]Field[Process]{
 var (
 	InLife   = []string{"cpu", "memory", "read", "write", "energy", "threads"}
 	InTable  = []string{"pid", "user", "cpu", "memory", "read", "write", "energy", "threads", "state", "age"}
-	OnScreen = []string{"pid", "ppid", "user", "state", "cpu", "memory", "read", "write", "energy", "threads", "wakeups", "faults", "age", "name"}
+	OnScreen = []string{"pid", "ppid", "user", "state", "cpu", "memory", "read", "write", "net_in", "net_out", "energy", "threads", "wakeups", "faults", "age", "name"}
 )
 
 // Threads are the fields of a thread within its process.

@@ -62,6 +62,8 @@ type app struct {
 	askedTimeline timelineWanted
 	better        timelineWanted // the shown timeline, if a better one can be had
 	askedPins     timelineWanted
+	network       *moment.Network // who used the network at the moment; nil before it is read
+	askedNetwork  networkWanted
 	waited        time.Duration // about how long there has been something to wait for
 	needsSync     bool
 	width, height int
@@ -151,6 +153,7 @@ func (a *app) want() {
 		a.asked = w
 		a.wantMoment()
 	}
+	a.wantNetwork()
 	columns := a.timelineRect.w
 	if columns <= 0 {
 		return

@@ -28,6 +28,7 @@ type Engine interface {
 	Peak(lane string, from, to int64) (at int64, value float64, ok bool, err error)
 	Holds(ctx context.Context, condition string, at int64, forward bool) (from, to int64, ok bool, err error)
 	At(at int64) (*moment.Moment, error)
+	Network(at int64) (*moment.Network, error) // nil where a recording does not say who used it
 	Life(key string) (*moment.Life, error)
 	Course(key string, from, to int64, columns int) (*moment.Track, error)
 	Diff(a, b int64) ([]*query.Change, error)

@@ -3,6 +3,7 @@ package browse
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -391,6 +392,12 @@ func (a *app) drawPage(p page, r rect, main bool) {
 		}
 		l.top = min(max(l.top, l.line-r.h+1), max(l.line, 0))
 	}
+	if p == pageNetwork {
+		l.line = slices.IndexFunc(lines, func(one line) bool { return one.does != nil && one.key == l.chosen })
+		if l.line >= 0 {
+			l.top = min(max(l.top, l.line-r.h+1), l.line)
+		}
+	}
 	l.top = max(min(l.top, len(lines)-r.h), 0)
 	for i := range min(r.h, len(lines)-l.top) {
 		one := lines[l.top+i]
@@ -403,7 +410,10 @@ func (a *app) drawPage(p page, r rect, main bool) {
 			a.c.restyle(rect{r.x, r.y + i, r.w, 1}, func(st tcell.Style) tcell.Style { return st.Reverse(true) })
 		}
 		a.hit(rect{r.x, r.y + i, r.w, 1}, func(_, _ int, twice bool) {
-			if l.line = n; twice {
+			if l.line = n; p == pageNetwork {
+				l.chosen = one.key
+			}
+			if twice {
 				one.does(a)
 			}
 		})

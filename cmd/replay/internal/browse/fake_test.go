@@ -128,6 +128,8 @@ func (f *fake) At(at int64) (*moment.Moment, error) {
 	return m, nil
 }
 
+func (f *fake) Network(int64) (*moment.Network, error) { return nil, f.call("Network") }
+
 func (f *fake) Life(string) (*moment.Life, error) {
 	if err := f.call("Life"); err != nil {
 		return nil, err

@@ -168,6 +168,13 @@ func (a *app) commands() [][2]string {
 		list = append(list, [2]string{"its disks", a.Command("values", "disk.dev", "filesys", "--to", at)})
 	case pageNetwork:
 		list = append(list, [2]string{"its interfaces", a.Command("values", "network.interface", "--to", at)})
+		if a.network != nil {
+			args := []string{"net", "--at", at}
+			if a.owners {
+				args = append(args, "--group", "owner")
+			}
+			list = append(list, [2]string{"who used the network", a.Command(args...)})
+		}
 	}
 	from, to := stamp(a.from, a.Zone), stamp(a.to, a.Zone)
 	list = append(list, [2]string{"what happened on this timeline", a.Command("events", "--from", from, "--to", to)})

@@ -66,7 +66,9 @@ func init() {
 			{[]string{"PgUp", "Ctrl-U"}, "page up", func(a *app) { a.scroll(-max(a.tableRows-1, 1)) }},
 			{[]string{"g", "Home"}, "first line", func(a *app) { a.scroll(-1 << 20) }},
 			{[]string{"G", "End"}, "last line", func(a *app) { a.scroll(1 << 20) }},
-			{[]string{"Enter"}, "life of the process; moment of the event", (*app).enter},
+			{[]string{"Enter"}, "life of the process; its connections; the event", (*app).enter},
+			{[]string{"i"}, "connections; on processes: of the chosen one", (*app).chosenConnections},
+			{[]string{"P"}, "ports that programs listen on", (*app).showPorts},
 			{[]string{"K"}, "stacks: what threads were doing then", (*app).showStacks},
 		}},
 		{"processes", []binding{

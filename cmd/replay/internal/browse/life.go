@@ -111,7 +111,7 @@ func (w *lifeWindow) lines(a *app, width int) []line {
 	if totals := totalsText(l); totals != "" {
 		fact("in all", totals)
 	}
-	for _, key := range answer.InLife {
+	for _, key := range append(slices.Clone(answer.InLife), "net_in", "net_out") {
 		out = append(out, w.course(a, width, answer.ByKey(answer.Processes, key))...)
 	}
 	out = append(out, relatives(a, "parents", l.Parents, width)...)
@@ -151,6 +151,8 @@ func totalsText(l *moment.Life) string {
 	add(l.Peak, "up to "+human.Bytes(l.Peak)+" memory")
 	add(g[query.ReadBytes], human.Bytes(g[query.ReadBytes])+" read")
 	add(g[query.WrittenBytes], human.Bytes(g[query.WrittenBytes])+" written")
+	add(g[query.NetIn], human.Bytes(g[query.NetIn])+" received")
+	add(g[query.NetOut], human.Bytes(g[query.NetOut])+" sent")
 	add(g[query.Energy], human.Figures(g[query.Energy])+" J")
 	return strings.Join(out, ", ")
 }

@@ -30,7 +30,7 @@ var pageTitles = [pages]string{"system", "processes", "disks", "network", "senso
 // list is how far a page is scrolled, and the choice on it.
 type list struct {
 	top    int
-	chosen string // of processes, the key
+	chosen string // of processes, and of those who used the network, the key
 	line   int    // of events
 }
 
@@ -46,7 +46,11 @@ func (a *app) lines(p page, width int) []line {
 	case pageDisks:
 		return append(a.rowLines("disk", m.Disks, width, "no disk was recorded"), append([]line{{}}, a.rowLines("volume", m.Volumes, width, "no volume was recorded")...)...)
 	case pageNetwork:
-		return append(a.rowLines("interface", m.Interfaces, width, "no interface was recorded"), append([]line{{}}, a.sectionLines(m, "network", width)...)...)
+		out := append(a.rowLines("interface", m.Interfaces, width, "no interface was recorded"), append([]line{{}}, a.sectionLines(m, "network", width)...)...)
+		if a.page == pageNetwork {
+			out = append(out, a.userLines(width)...)
+		}
+		return out
 	case pageSensors:
 		return a.sensorLines(m, width)
 	case pageEvents:

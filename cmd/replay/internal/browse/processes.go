@@ -312,6 +312,8 @@ func (a *app) scroll(by int) {
 				}
 			}
 		}
+	case pageNetwork:
+		a.chooseUser(by)
 	default:
 		l.top = max(l.top+by, 0)
 	}
@@ -319,6 +321,9 @@ func (a *app) scroll(by int) {
 
 // enter opens the chosen item.
 func (a *app) enter() {
+	if a.page == pageNetwork && a.enterUser() {
+		return
+	}
 	l := &a.lists[a.page]
 	switch a.page {
 	case pageEvents:

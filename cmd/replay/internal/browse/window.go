@@ -74,6 +74,7 @@ type line struct {
 	spans []span
 	does  func(*app)
 	at    int64
+	key   string // says which one is chosen, where lines come and go
 }
 
 // said returns a line in one style.
@@ -89,8 +90,10 @@ type text struct {
 	chosen int  // a line that does something; -1 while there is none
 	choice bool // lines can be chosen
 	whole  bool // it takes the whole screen
-	shown  int
-	all    []line
+	// network says that it shows connections or ports, which are read while it is open.
+	network bool
+	shown   int
+	all     []line
 	// command has the arguments of the replay command that prints the same.
 	command []string
 }

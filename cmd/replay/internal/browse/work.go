@@ -14,6 +14,7 @@ type kind int
 
 const (
 	askMoment kind = iota
+	askNetwork
 	askTimeline
 	askLife
 	askDiff
