@@ -245,7 +245,8 @@ func (r *Ranking) of(host string) (list []*Consumer) {
 }
 
 // TopNames ranks the processes of each name several ways at once: one pass over the archive for a
-// page that shows more than one ranking. The consumers have CPU, memory and disk traffic only.
+// page that shows more than one ranking. The consumers have CPU, memory, disk traffic and,
+// if they are ranked by it, network traffic only.
 func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
 	return topGroups(a, w, PerName, n, bys...)
 }
@@ -255,7 +256,11 @@ func topGroups(a Archive, w Window, group Grouping, n int, bys ...By) ([]*Rankin
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
-	fields := mapFields(a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident, Highest})
+	counters := []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}
+	if slices.Contains(bys, ByNet) {
+		counters = append(counters, NetIn, NetOut)
+	}
+	fields := mapFields(a, counters, []ProcessLevel{Footprint, Resident, Highest})
 	t.add(fields, nil)
 	var out []*Ranking
 	for _, by := range bys {

@@ -40,6 +40,7 @@ type document struct {
 	Looked     string     `json:"looked,omitempty"`
 	Gauges     [][]string `json:"gauges,omitempty"`
 	Tops       []Top      `json:"tops,omitempty"`
+	Ports      *Top       `json:"ports,omitempty"` // that dropped connections
 	Breaks     []Mark     `json:"breaks,omitempty"`
 	Events     []Mark     `json:"events,omitempty"`
 	Flame      *Flame     `json:"flame,omitempty"`

@@ -12,6 +12,7 @@ import (
 type pile struct {
 	of              func(*instance) string
 	cpu, memory, io *stack
+	net             *stack // nil where it was not recorded who used the network
 }
 
 // A stack adds up, column by column, what the processes of certain names used.
@@ -64,6 +65,15 @@ func (s *stack) settle(g grid, lengths *sweepTimes) {
 		}
 	}
 	clear(s.begun)
+}
+
+// settle settles the stacks of what was used.
+func (p *pile) settle(g grid, lengths *sweepTimes) {
+	p.cpu.settle(g, lengths)
+	p.io.settle(g, lengths)
+	if p.net != nil {
+		p.net.settle(g, lengths)
+	}
 }
 
 // namesOf returns the names that a stack shows.

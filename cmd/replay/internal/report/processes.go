@@ -121,7 +121,13 @@ func (c *collector) processes() error {
 	if c.r.Brief {
 		most = allNames
 	}
-	top, err := query.TopNames(c.a, c.w, 4*most, query.ByCPU, query.ByMemory, query.ByRead, query.ByWrite)
+	bys := []query.By{query.ByCPU, query.ByMemory, query.ByRead, query.ByWrite}
+	counters := []query.ProcessCounter{query.UserTime, query.SystemTime, query.ReadBytes, query.WrittenBytes}
+	if d := c.a.Lookup("proc.net.in_bytes"); d != nil && d.Unsupported == "" {
+		bys = append(bys, query.ByNet)
+		counters = append(counters, query.NetIn, query.NetOut)
+	}
+	top, err := query.TopNames(c.a, c.w, 4*most, bys...)
 	if err != nil {
 		return err
 	}
@@ -129,12 +135,11 @@ func (c *collector) processes() error {
 	if len(top[0].Consumers)+len(top[1].Consumers) == 0 {
 		return nil
 	}
-	counters := []query.ProcessCounter{query.UserTime, query.SystemTime, query.ReadBytes, query.WrittenBytes}
 	levels := []query.ProcessLevel{query.Footprint, query.Resident}
 	about := lastName
 	var owners []*query.Ranking
 	if query.OwnersRecorded(c.a) {
-		if owners, err = query.TopOwners(c.a, c.w, 4*most, query.ByCPU, query.ByMemory, query.ByRead, query.ByWrite); err != nil {
+		if owners, err = query.TopOwners(c.a, c.w, 4*most, bys...); err != nil {
 			return err
 		}
 	}
@@ -164,6 +169,9 @@ func (c *collector) processes() error {
 		c.stackPlot(id+"-cpu", "CPU by "+whose, "Of "+of+", as a share of one core. All together are at no time more than the machine has: what was read of them late is drawn before."+about, by.cpu, &s.used, shares, c.cores)
 		c.stackPlot(id+"-memory", "Memory by "+whose, "What "+of+" held."+about, by.memory, &s.held, sizes, 0)
 		c.stackPlot(id+"-io", "Disk traffic by "+whose, "Read and written by "+of+"."+about, by.io, &s.used, sizesASecond, 0)
+		if by.net != nil {
+			c.stackPlot(id+"-net", "Network traffic by "+whose, "Received and sent over connections by "+of+", without what was sent again."+about, by.net, &s.used, sizesASecond, 0)
+		}
 	}
 	s.users()
 	s.finish()
@@ -176,7 +184,11 @@ func (c *collector) newSweeper(most int, owners []*query.Ranking) *sweeper {
 		sweeps: make(map[int]*sweep), ids: make(map[lifeID]int), table: &Processes{}, nameIDs: make(map[string]int), userIDs: make(map[string]int)}
 	add := func(top []*query.Ranking, of func(*instance) string, title func(*query.Consumer) string) {
 		names := func(list []*query.Consumer) *stack { return newStack(namesOf(list, most, title), c.grid.n) }
-		s.piles = append(s.piles, &pile{of, names(top[0].Consumers), names(top[1].Consumers), names(byTraffic(top[2], top[3]))})
+		p := &pile{of: of, cpu: names(top[0].Consumers), memory: names(top[1].Consumers), io: names(byTraffic(top[2], top[3]))}
+		if len(top) > byNet {
+			p.net = names(top[byNet].Consumers)
+		}
+		s.piles = append(s.piles, p)
 	}
 	add(c.rankings, query.ProcessName, func(c *query.Consumer) string { return c.Name })
 	if owners != nil && len(owners[0].Consumers)+len(owners[1].Consumers) > 0 {
@@ -187,6 +199,9 @@ func (c *collector) newSweeper(most int, owners []*query.Ranking) *sweeper {
 	s.step = s.cells.step
 	return s
 }
+
+// byNet is the place of the ranking by network traffic among the rankings, if there is one.
+const byNet = 4
 
 // progress reports that processes were read up to an instant.
 func (s *sweeper) progress(end int64) error {
@@ -250,6 +265,8 @@ func (s *sweeper) stackOf(counter query.ProcessCounter, level query.ProcessLevel
 		return func(p *pile) *stack { return p.cpu }
 	case counter == query.ReadBytes || counter == query.WrittenBytes:
 		return func(p *pile) *stack { return p.io }
+	case counter == query.NetIn || counter == query.NetOut:
+		return func(p *pile) *stack { return p.net }
 	case level == query.Footprint:
 		s.footprints = true
 	case level != query.Resident || s.footprints:
@@ -355,8 +372,7 @@ func (e *entry) put(counter query.ProcessCounter, level query.ProcessLevel, x, r
 // settle makes tables from what was read in a stretch of time.
 func (s *sweeper) settle() {
 	for _, p := range s.piles {
-		p.cpu.settle(s.c.grid, &s.used)
-		p.io.settle(s.c.grid, &s.used)
+		p.settle(s.c.grid, &s.used)
 	}
 	last := make(map[int]int64)
 	for _, l := range s.entries {

@@ -159,5 +159,5 @@ type collector struct {
 	archives []*archiveInfo
 	cores    float64
 	page     *Page
-	rankings []*query.Ranking // of process names, by cpu, memory, read and written
+	rankings []*query.Ranking // of process names, by cpu, memory, read, written and, where it was recorded, network traffic
 }

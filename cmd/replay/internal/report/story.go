@@ -54,6 +54,7 @@ func (c *collector) story() error {
 	}
 	c.gauges(gauges)
 	c.tops()
+	c.ports()
 	if err := c.marks(); err != nil {
 		return err
 	}
@@ -81,19 +82,23 @@ func (c *collector) gauges(list []*query.Gauge) {
 // tops adds the rankings of names.
 func (c *collector) tops() {
 	const most = 8
-	titles := []string{"CPU", "memory", "read", "written"}
+	titles := []string{"CPU", "memory", "read", "written", "network traffic"}
 	for i, r := range c.rankings {
 		if len(r.Consumers) == 0 {
 			continue
 		}
 		t := Top{Title: "Most " + titles[i], Heads: []string{"Name"}}
-		for _, heading := range answer.Headings(answer.Places, answer.InSummary) {
+		keys := answer.InSummary
+		if i == byNet {
+			keys = []string{"net_in", "net_out", "cpu", "memory", "processes"}
+		}
+		for _, heading := range answer.Headings(answer.Places, keys) {
 			heading = strings.Replace(heading, "cpu", "CPU", 1)
 			t.Heads = append(t.Heads, strings.ToUpper(heading[:1])+heading[1:])
 		}
 		for _, one := range r.Consumers[:min(most, len(r.Consumers))] {
 			place := &answer.Place{Consumer: one, Ranking: r}
-			t.Rows = append(t.Rows, append([]string{cut(one.Name)}, answer.Texts(answer.Places, answer.InSummary, place)...))
+			t.Rows = append(t.Rows, append([]string{cut(one.Name)}, answer.Texts(answer.Places, keys, place)...))
 		}
 		c.page.doc.Tops = append(c.page.doc.Tops, t)
 	}

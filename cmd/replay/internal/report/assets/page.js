@@ -133,7 +133,7 @@ function build(doc) {
   var main = make('main', {}, make('div', { class: 'first' }, renewed(view, function (d) { return [d.summary, d.against]; }, summary), renewed(view, function (d) { return d.gauges; }, vitals)),
     groups.map(function (g, i) { return section('group-' + i, g.name, i ? null : hint(), g.figures); }),
     renewed(view, function (d) { return d.flame; }, flame), processes(view), renewed(view, function (d) { return [d.events, d.breaks, d.everyday]; }, events),
-    renewed(view, function (d) { return d.tops; }, tops), renewed(view, function (d) { return d.absent; }, absent));
+    renewed(view, function (d) { return d.tops; }, tops), renewed(view, function (d) { return d.ports; }, ports), renewed(view, function (d) { return d.absent; }, absent));
   document.title = doc.title;
   root.replaceChildren(header(view), bar(view), main, footer(doc));
   figures.forEach(function (f) { f.start(); });

@@ -99,6 +99,13 @@ function tops(view) {
     make('div', { class: 'tops' }, view.doc.tops.map(function (t) { return table(t.title, t.heads, t.rows, 1); })));
 }
 
+// ports are those that dropped connections.
+function ports(view) {
+  var t = view.doc.ports;
+  if (!t) { return null; }
+  return section('ports', t.title, make('p', { class: 'note' }, 'More connections came than the programs accepted, so that the kernel dropped some.'), table('.' + t.title, t.heads, t.rows, 2));
+}
+
 function absent(view) {
   var doc = view.doc;
   if (!doc.absent) { return null; }
