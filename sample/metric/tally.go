@@ -25,6 +25,8 @@ var tallies = map[string]Tally{
 	"proc.io.read_bytes": TallyGain, "proc.io.write_bytes": TallyGain,
 	"proc.energy.cpu": TallyGain, "proc.energy.billed": TallyGain,
 	"proc.wakeups.interrupt": TallyGain, "proc.wakeups.idle": TallyGain,
+	"proc.net.in_bytes": TallyGain, "proc.net.out_bytes": TallyGain, "proc.net.retrans_bytes": TallyGain,
+	"proc.net.opened": TallyGain, "proc.net.accepted": TallyGain, "proc.net.refused": TallyGain, "proc.net.failed": TallyGain,
 	"proc.psinfo.faults": TallyGain, "proc.psinfo.minflt": TallyGain,
 	"proc.psinfo.maj_flt": TallyGain, "proc.psinfo.majflt": TallyGain,
 	"proc.memory.footprint": TallyLevel, "proc.memory.rss": TallyLevel,
