@@ -17,6 +17,9 @@ const (
 // carries reports whether the numbers allow a symptom to be a consequence of a cause: how much of
 // what the machine used then the cause itself used.
 func (q *question) carries(c, s *finding) bool {
+	if s.topic == "listen" {
+		return q.bearsQueue(c, s)
+	}
 	switch c.kind {
 	case "flushes":
 		return s.topic == "disk" || q.bearsUse(c, s)
@@ -24,6 +27,10 @@ func (q *question) carries(c, s *finding) bool {
 		return q.bearsUse(c, s)
 	case "births":
 		return q.bearsBirths(c, s)
+	case "peer", "slow peer", "lossy peer":
+		return s.kind == "tcp.resent" && c.level > 0 && c.level >= bears*q.gained("network.traffic.retrans_bytes", s.since, s.until)
+	case "unreachable", "connections", "visits":
+		return (s.kind == "tcp.opened" || s.kind == "tcp.failed" && c.kind != "visits" || s.kind == "visits" && c.kind == "connections") && c.amount >= bears*s.amount
 	case "growth":
 		return s.kind == "files" || (s.kind == "threads" || s.kind == "tcp.waiting") && c.amount >= 0.5*s.amount
 	case "crash loop":
@@ -32,15 +39,58 @@ func (q *question) carries(c, s *finding) bool {
 	return true // Devices and the machine itself.
 }
 
-// unborne makes causes of disks that were slow by themselves: no process used them so much that
-// it was the cause.
+// bearsQueue answers carries for a port that did not accept all connections: its own process did
+// something else, or waited, or had too many to accept, or others had all processors.
+func (q *question) bearsQueue(c, s *finding) bool {
+	switch c.kind {
+	case "peer", "slow peer":
+		return slices.Contains(c.about, s.who)
+	case "connections":
+		return c.who == s.who || c.amount >= s.amount
+	case "runaway":
+		const all = 0.9
+		busy := q.level("cpu", s.since, s.until)
+		own, _ := q.share(c.who, thingCPU, s.since, s.until)
+		return c.who == s.who || busy >= all && own >= bears*busy*q.cores
+	case "lossy peer":
+		return false
+	}
+	return c.who == s.who
+}
+
+// unborne makes causes of what only counts as one if nothing else is the cause: disks that were
+// slow by themselves, other machines that stopped answering, programs that accepted more
+// connections than usual, and ports that did not accept all.
 func (q *question) unborne(all []*finding) []*finding {
-	for _, f := range all {
-		if f.kind == "slow disk" && !slices.ContainsFunc(all, func(c *finding) bool { return c.cause && explains(c, f, q.slack()) && q.carries(c, f) }) {
-			f.cause, f.explains = true, []string{"disk"}
+	for _, kind := range []string{"slow disk", "peer", "slow peer", "lossy peer", "visits", "listener"} {
+		for _, f := range all {
+			if f.kind != kind || slices.ContainsFunc(all, func(c *finding) bool { return c.cause && explains(c, f, q.slack()) && q.carries(c, f) }) {
+				continue
+			}
+			if f.cause = true; kind == "slow disk" {
+				f.explains = []string{"disk"}
+			}
 		}
 	}
 	return all
+}
+
+// waiting joins the finding of a program that came to hold ever more of something with that of the
+// other machine that it waited for.
+func waiting(all []*finding, slack int64) []*finding {
+	return slices.DeleteFunc(all, func(f *finding) bool {
+		i := slices.IndexFunc(all, func(c *finding) bool {
+			return c != nil && c.kind == "peer" && slices.Contains(c.about, f.who) && c.since <= f.since+leastMinute+slack && f.since <= c.until
+		})
+		if f.kind != "growth" || i < 0 {
+			return false
+		}
+		c := all[i]
+		c.text += "; " + f.text
+		c.weight = max(c.weight, min(f.weight+0.02, 1))
+		c.sources = append(c.sources, f.sources...)
+		return true
+	})
 }
 
 // bearsUse answers carries for what processes of one name use.

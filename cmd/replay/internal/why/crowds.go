@@ -163,7 +163,7 @@ func (q *question) crowd(c *query.Consumer, n *norm, g *group) *finding {
 		usual := n.usual(thingCPU).amount
 		add(grave((u.cpu-usual)/q.cores)*long/(long+settles)*n.novel(thingCPU, u.cpu)*q.changed(from, to), u.cpu, "runaway", "cpu",
 			fmt.Sprintf("used %s of a core%s%s", human.Percent(u.cpu), g.together, q.when(from, to))+q.against(human.Percent(usual)),
-			"cpu", "thermal", "load")
+			"cpu", "thermal", "load", "listen")
 	}
 	share := 0.0
 	if q.memory > 0 && u.memory > leastTogether*q.memory {

@@ -50,8 +50,9 @@ func (q *question) title(name string, at int64) (title string, more []string) {
 // joined joins what one program used and what it did besides at the same time into one line.
 func joined(all []*finding) []*finding {
 	gone := make(map[*finding]bool)
+	besides := func(f *finding) bool { return f.kind == "switches" || f.kind == "flushes" || f.kind == "connections" }
 	for _, f := range all {
-		if f.kind != "switches" && f.kind != "flushes" {
+		if !besides(f) {
 			continue
 		}
 		for _, g := range all {
@@ -62,7 +63,7 @@ func joined(all []*finding) []*finding {
 			if g.weight > f.weight {
 				first, second = g, f
 			}
-			if (second.kind == "switches" || second.kind == "flushes") && second.brief != "" {
+			if besides(second) && second.brief != "" {
 				first.text += ", and " + second.brief
 			} else {
 				first.text += ", and " + strings.TrimPrefix(second.text[len(second.title):], " ")

@@ -19,7 +19,7 @@ var holds = []struct {
 	weight        float64
 	explains      []string
 }{
-	{"stopped", "T", "stopped", "was stopped, by a signal (SIGSTOP) or from a terminal,", "stopped", true, 0.75, nil},
+	{"stopped", "T", "stopped", "was stopped, by a signal (SIGSTOP) or from a terminal,", "stopped", true, 0.75, []string{"listen"}},
 	// A process that waits for a disk does so because of another one.
 	{"stuck", "D", "stuck", "hung in the kernel, waiting uninterruptibly,", "disk", false, 0.5, nil},
 }

@@ -29,6 +29,10 @@ var things = []thing{
 	thingBlocked:  {metric: "proc.psinfo.delayacct_blkio_time"},
 	thingReady:    {metric: "proc.cpu.runnable_time"},
 	thingPeak:     {metric: "proc.memory.rss", level: true, most: true},
+	thingOpened:   {metric: "proc.net.opened"},
+	thingAccepted: {metric: "proc.net.accepted"},
+	thingRefused:  {metric: "proc.net.refused"},
+	thingFailed:   {metric: "proc.net.failed"},
 }
 
 const (
@@ -41,13 +45,18 @@ const (
 	thingBlocked // time in which they waited for disks
 	thingReady   // time in which they waited for a processor
 	thingPeak    // the most memory that one process held
-	thingCPU     // user and system time together
+	thingOpened  // connections, as the next three
+	thingAccepted
+	thingRefused
+	thingFailed
+	thingCPU // user and system time together
 	allThings
 )
 
 // together are the things that are read in one go, when one of them is needed for the first time:
 // most windows need few of them.
-var together = [][]int{{thingUser, thingSystem, thingCPU}, {thingMemory, thingPeak}, {thingRead, thingWritten}, {thingSwitches}, {thingBlocked}, {thingReady}}
+var together = [][]int{{thingUser, thingSystem, thingCPU}, {thingMemory, thingPeak}, {thingRead, thingWritten}, {thingSwitches}, {thingBlocked}, {thingReady},
+	{thingOpened, thingAccepted, thingRefused, thingFailed}}
 
 // ledger records what the processes of each name used, and those of each owner, piece by piece of
 // the field, so that all that is known of a name shows what is usual for it and what is not.
@@ -262,7 +271,7 @@ func unitsOf(thing int) metric.Units {
 	switch thing {
 	case thingUser, thingSystem, thingBlocked, thingReady:
 		return metric.Seconds
-	case thingSwitches:
+	case thingSwitches, thingOpened, thingAccepted, thingRefused, thingFailed:
 		return metric.Counts
 	}
 	return metric.Bytes

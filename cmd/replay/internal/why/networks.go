@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// trafficLeast is how many bytes a second are worth a line, trafficSevere is very much, and
+// trafficWeight what that weighs.
+const trafficLeast, trafficSevere, trafficWeight = 6 << 20, 500 << 20, 0.5
+
 // flows are the signals that interfaces are judged by: least is the amount from which on they are
 // worth a line, severe is a large amount.
 var flows = []struct {
@@ -16,8 +20,8 @@ var flows = []struct {
 }{
 	{"net.in", 2500, 150000, 0.62, "%s packets a second came in"},
 	{"net.out", 2500, 150000, 0.62, "%s packets a second went out"},
-	{"net.in.bytes", 6 << 20, 500 << 20, 0.5, "%s came in"},
-	{"net.out.bytes", 6 << 20, 500 << 20, 0.5, "%s went out"},
+	{"net.in.bytes", trafficLeast, trafficSevere, trafficWeight, "%s came in"},
+	{"net.out.bytes", trafficLeast, trafficSevere, trafficWeight, "%s went out"},
 	{"net.drops", 5, 2000, 0.65, "%s a second were dropped"},
 	{"net.errors", 1, 500, 0.65, "%s a second were faulty"},
 }
@@ -26,23 +30,27 @@ var flows = []struct {
 func (q *question) networks() ([]*finding, error) {
 	by := make(map[string]*finding)
 	var list []*finding
+	keys := make(map[*finding]string)
 	f := q.field
 	for _, flow := range flows {
 		for _, c := range f.of[flow.signal] {
+			if strings.HasSuffix(flow.signal, ".bytes") && loopback(c.name) && q.trafficRecorded() {
+				continue // Who talks to whom within the machine is known, and uses no network.
+			}
 			bad := func(x float64) float64 { return logShare(x, flow.least, flow.severe) }
 			e := q.find(c, flow.least, bad)
 			if e == nil || e.calm > e.level/3 {
 				continue
 			}
 			since, until := f.times(e)
-			weight := f.worth(e, flow.weight, bad(e.level))
+			weight := f.worth(e, flow.weight, bad(e.level)) * q.daily(c, since, until, e.level)
 			clause := fmt.Sprintf(flow.says, c.signal.write(e.level)) + q.against(c.signal.write(orZero(e.calm)))
 			g := by[c.key]
 			if g == nil {
 				// Traffic over the loopback interface always has its cause on this machine.
-				g = &finding{kind: "network", who: c.name, topic: "network", cause: !loopback(c.name), since: since, until: until, explains: []string{"network", "tcp", "udp"},
+				g = &finding{kind: "network", who: c.name, topic: "network", cause: !loopback(c.name), since: since, until: until, explains: []string{"network", "tcp", "udp", "peer"},
 					more: append([]string{"rates", "network.interface.in", "network.interface.out", "-i", c.name}, span(q.w.From, q.w.To)...)}
-				by[c.key] = g
+				by[c.key], keys[g] = g, c.key
 				list = append(list, g)
 			}
 			g.sources = append(g.sources, q.sourcesOfSignal(c.signal, c.name, c.key)...)
@@ -57,10 +65,12 @@ func (q *question) networks() ([]*finding, error) {
 		g.text = "network " + g.who + q.when(g.since, g.until) + ": " + strings.Join(g.also, ", ")
 		if !g.cause {
 			g.brief = g.also[0] + " over " + g.who
+		} else {
+			q.borne(g, keys[g])
 		}
 		g.also = nil
 	}
-	return mirrored(append(list, q.links()...)), nil
+	return mirrored(append(append(list, q.unshown(list)...), q.links()...)), nil
 }
 
 // loopback reports whether an interface is the one over which a machine talks to itself.
@@ -102,7 +112,7 @@ func (q *question) links() []*finding {
 			text = fmt.Sprintf("network %s lost or got its link %d times from %s on", c.name, changes, q.show(f.begin(first)))
 		}
 		out = append(out, &finding{kind: "link", who: c.name + " link", topic: "link", cause: true, since: f.begin(first), until: f.begin(latest + 1), weight: grade(0.5, 0.2*min(float64(changes)/6, 1)),
-			explains: []string{"network", "tcp", "udp"}, text: text,
+			explains: []string{"network", "tcp", "udp", "peer"}, text: text,
 			more: append(slices.Clone([]string{"values", "network.interface.running", "-i", c.name}), span(q.w.From, q.w.To)...)})
 	}
 	return out
@@ -121,7 +131,7 @@ func (q *question) without(c *course, lo, hi int) *finding {
 				return nil // It has one.
 			}
 			return &finding{kind: "link", who: c.name + " link", topic: "link", cause: true, since: f.begin(lost), until: f.begin(hi), weight: 0.5,
-				explains: []string{"network", "tcp", "udp"}, text: fmt.Sprintf("network %s had no link, which it lost at %s", c.name, q.show(f.begin(lost))),
+				explains: []string{"network", "tcp", "udp", "peer"}, text: fmt.Sprintf("network %s had no link, which it lost at %s", c.name, q.show(f.begin(lost))),
 				sources: sourcesOf(c.name, c.key, "network.interface.running"),
 				more:    append([]string{"values", "network.interface.running", "-i", c.name}, span(q.w.From, q.w.To)...)}
 		}
@@ -140,13 +150,17 @@ func driven(all []*finding, slack int64) []*finding {
 		var best *finding
 		for _, p := range all {
 			together := min(n.until, p.until) - max(n.since, p.since)
-			if p.kind == "runaway" && !gone[p] && p.since >= n.since-slack && p.since <= n.since+slack && 2*together > max(n.until-n.since, p.until-p.since) &&
+			if p.kind == "runaway" && !gone[p] && (n.culprit == "" || n.culprit == p.who) && p.since >= n.since-slack && p.since <= n.since+slack && 2*together > max(n.until-n.since, p.until-p.since) &&
 				(best == nil || p.weight > best.weight) {
 				best = p
 			}
 		}
 		if best != nil {
-			n.text += "; most likely " + best.title + ", which" + strings.TrimPrefix(best.text, best.title)
+			by := "; most likely " + best.title + ", which"
+			if n.culprit != "" {
+				by = "; it"
+			}
+			n.text += by + strings.TrimPrefix(best.text, best.title)
 			n.weight = min(max(n.weight, best.weight)+0.02, 1)
 			n.explains = append(n.explains, best.explains...)
 			gone[best] = true

@@ -223,7 +223,7 @@ func (q *question) judgeCPU(s *suspect, n *norm) *deed {
 	if !usual.known {
 		before = max(before, q.calmShare(s))
 	}
-	u := &deed{kind: "runaway", topic: "cpu", level: share, since: since, until: until, explains: []string{"cpu", "thermal", "load"}}
+	u := &deed{kind: "runaway", topic: "cpu", level: share, since: since, until: until, explains: []string{"cpu", "thermal", "load", "listen"}}
 	// A whole core may be a loop, however many cores there are. If many processes need a core,
 	// each gets only a part of it.
 	alone := min(share*max(0.7*q.level("load", since, until), 1), 1)

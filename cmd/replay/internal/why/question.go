@@ -33,6 +33,7 @@ type question struct {
 	spent    map[spentKey][]*query.Ranking // what names and owners used in stretches of long windows
 	// belongings say whose the processes of each name were in the window; nil until they are needed.
 	belongings query.Belongings
+	others     []*party // the machines that connections lead to; nil until they are needed
 	// calmCPU is the share of a core that processes used in the calm stretch, by key; nil until
 	// it is needed.
 	calmCPU map[string]float64
@@ -137,6 +138,9 @@ var detectors = []struct {
 	{"volumes", (*question).volumes},
 	{"disks", (*question).disks},
 	{"networks", (*question).networks},
+	{"listeners", (*question).listeners},
+	{"peers", (*question).peers},
+	{"callers", (*question).callers},
 	{"held", (*question).held},
 	{"supply", (*question).supply},
 }
@@ -158,7 +162,8 @@ func (q *question) findings() ([]*finding, error) {
 		all = append(all, some...)
 	}
 	all = cooled(driven(endedOnce(all), q.slack()), q.slack())
-	all = joined(starved(q.unborne(slices.DeleteFunc(all, q.aside))))
+	all = waiting(queued(slices.DeleteFunc(all, q.aside)), q.slack())
+	all = joined(starved(q.unborne(all)))
 	q.then(all)
 	return all, nil
 }

@@ -38,6 +38,7 @@ type finding struct {
 	amount, calm float64
 	level        float64 // of what the processes used, for the kinds of processes
 	about        []string
+	culprit      string // the name of the processes that an interface carried most for
 	// sources are the metrics it was found by, claims the values that these had.
 	sources []source
 	folded  []*finding // findings whose briefs are in its line

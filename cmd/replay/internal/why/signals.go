@@ -134,6 +134,8 @@ var signals = []signal{
 	{name: "net.out", units: metric.PerSecond, rate: true, least: 2500, severe: 150000, harm: 0.4, exprs: []string{"rate(network.interface.out.packets)"}},
 	{name: "net.in.bytes", units: bytesPerSecond, rate: true, exprs: []string{"rate(network.interface.in.bytes)"}},
 	{name: "net.out.bytes", units: bytesPerSecond, rate: true, exprs: []string{"rate(network.interface.out.bytes)"}},
+	{name: "traffic.in", units: bytesPerSecond, rate: true, least: trafficLeast, severe: trafficSevere, harm: 0.25, exprs: []string{"rate(network.traffic.in_bytes)"}},
+	{name: "traffic.out", units: bytesPerSecond, rate: true, least: trafficLeast, severe: trafficSevere, harm: 0.25, exprs: []string{"rate(network.traffic.out_bytes)"}},
 	{name: "net.drops", units: metric.PerSecond, rate: true, least: 5, severe: 2000, harm: 0.4, exprs: []string{
 		"rate(network.interface.in.drops) + rate(network.interface.out.drops)"}},
 	{name: "net.errors", units: metric.PerSecond, rate: true, exprs: []string{
@@ -154,6 +156,8 @@ var signals = []signal{
 		says: "%s connections were half open (SYN_RECV)", brief: "%s half-open connections", show: []string{"rates", "network.tcpconn.syn_recv"}},
 	{name: "udp.lost", topic: "udp", units: metric.PerSecond, rate: true, least: 20, severe: 10000, weight: 0.6, exprs: []string{"rate(network.udp.recvbuferrors)"},
 		says: "%s datagrams a second were lost because the program did not take them", brief: "%s datagrams lost a second", show: []string{"rates", "network.udp.recvbuferrors"}},
+
+	{name: "tcp.retries", least: retriesLeast, severe: 15, harm: 0.3, exprs: []string{"max(network.persocket.timer.retrans)"}},
 
 	{name: "thermal", topic: "thermal", absolute: true, least: 0.5, severe: 3, weight: 0.88, exprs: []string{"thermal.pressure.level"},
 		says: "the system throttled itself against heat: thermal pressure level %s", brief: "throttled against heat, thermal pressure level %s",

@@ -90,18 +90,39 @@ func recording(t *testing.T, all []does, trouble map[string]string, more ...stri
 	for _, line := range more {
 		fmt.Fprintln(&b, line)
 	}
+	b.WriteString(ticks(all, trouble, 0))
+	parts, err := querytest.Parse(strings.NewReader(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return querytest.New(parts...)
+}
+
+// ticks are twenty minutes of a recording, from an hour on.
+func ticks(all []does, trouble map[string]string, hours int) string {
+	var b strings.Builder
+	at := func(text string) string {
+		if hours == 0 {
+			return text
+		}
+		return fmt.Sprintf("%dh%s", hours, text)
+	}
 	for _, part := range []struct {
 		from, to string
 		trouble  map[string]string
 	}{{"0s", "10m", nil}, {"10m1s", "13m", trouble}, {"13m1s", "20m", nil}} {
-		for _, class := range []string{"fast", "polled", "process", "costly"} {
+		for _, class := range []string{"fast", "polled", "process", "costly", "network"} {
 			head := ""
 			for _, q := range all {
 				if q.class != class {
 					continue
 				}
 				if head == "" {
-					head = fmt.Sprintf("every %s %s %s %s", q.interval, part.from, part.to, class)
+					from := part.from
+					if class == "network" { // A minute is over at its end.
+						from = map[string]string{"0s": "59s", "10m1s": "10m59s", "13m1s": "13m59s"}[from]
+					}
+					head = fmt.Sprintf("every %s %s %s %s", q.interval, at(from), at(part.to), class)
 					fmt.Fprintln(&b, head)
 				}
 				form := q.form
@@ -111,17 +132,13 @@ func recording(t *testing.T, all []does, trouble map[string]string, more ...stri
 				fmt.Fprintf(&b, "  %s %s\n", q.metric, form)
 			}
 			for name, form := range part.trouble {
-				if class == "process" && strings.Contains(name, "[99]") {
+				if class == "process" && strings.Contains(name, "[99]") || class == "network" && strings.Contains(name, "[r0]") {
 					fmt.Fprintf(&b, "  %s %s\n", name, form)
 				}
 			}
 		}
 	}
-	parts, err := querytest.Parse(strings.NewReader(b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return querytest.New(parts...)
+	return b.String()
 }
 
 var (
