@@ -41,6 +41,9 @@ func playRole(role string) {
 	name, argument, _ := strings.Cut(role, " ")
 	var keep []byte
 	switch name {
+	case "talk":
+		talk()
+		return
 	case "burn":
 		for cpuTime() < 300e6 {
 		}

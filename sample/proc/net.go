@@ -212,6 +212,12 @@ var netColumns = []struct {
 	{"proc.net.failed", func(t *socket.Totals) uint64 { return t.Failed }},
 }
 
+// awaited reports whether the kernel may still report what an ended process transferred last:
+// until the next list.
+func (s *processes[P, R]) awaited(p *process[P]) bool {
+	return s.sockets && p.held != nil && p.held.Open > 0 && !p.held.Ended()
+}
+
 // noSockets are the totals of a process that never had any.
 var noSockets socket.Holder
 

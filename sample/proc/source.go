@@ -271,10 +271,13 @@ func (s *processes[P, R]) fillFinals() {
 		for row, p := range s.filled {
 			if p.final && s.k.zombie(p) {
 				s.k.fillTotals(p, cells{f, row, s.column})
-				p.finalTold = true
+				p.finalTold, p.toldIn = true, s.table.sweeps
 			}
 		}
 		for _, p := range s.finals {
+			if s.awaited(p) {
+				continue
+			}
 			row := f.Row(p.instance)
 			s.filling = p
 			r := s.k.reading(p)
@@ -288,8 +291,7 @@ func (s *processes[P, R]) fillFinals() {
 		}
 	}
 	if told {
-		clear(s.finals)
-		s.finals = s.finals[:0]
+		s.finals = slices.DeleteFunc(s.finals, func(p *process[P]) bool { return !s.awaited(p) })
 	}
 }
 

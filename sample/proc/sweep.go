@@ -141,7 +141,7 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 	for _, p := range t.gone {
 		s.k.release(p)
 		s.farewell(c, p, now)
-		if (p.final || p.held != nil) && !p.finalTold && !c.Living {
+		if (p.final || p.held != nil) && !p.toldAll() && !c.Living {
 			s.finals = append(s.finals, p)
 		}
 	}

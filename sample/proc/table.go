@@ -40,8 +40,9 @@ type process[P any] struct {
 	execAt   metric.Stamp
 	told     bool   // its end has been emitted
 	failed   uint64 // the last sweep in which not all that its row needed could be read
-	// final: its last totals are known. finalTold: a row holds them.
+	// final: its last totals are known. finalTold: a row holds them, since the sweep toldIn.
 	final, finalTold bool
+	toldIn           uint64
 	platform         P
 }
 
@@ -50,6 +51,11 @@ type use struct{ upTo, used uint64 }
 
 // look takes in the CPU time that a process has used by now.
 func (u *use) look(cpu uint64) { u.used, u.upTo = cpu-min(cpu, u.upTo), cpu }
+
+// toldAll reports whether a row has the last totals of p, and has what it transferred.
+func (p *process[P]) toldAll() bool {
+	return p.finalTold && (p.held == nil || p.held.Changed <= p.toldIn)
+}
 
 // sortByUse sorts by CPU time used, most first.
 func sortByUse[P any](list []*process[P], of func(*process[P]) *use) {

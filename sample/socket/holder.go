@@ -64,3 +64,6 @@ type Holder struct {
 	dirty bool
 	ended bool
 }
+
+// Ended reports whether nothing is given to h any more.
+func (h *Holder) Ended() bool { return h.ended }
