@@ -129,6 +129,7 @@ type linuxKernel struct {
 	wantSockets bool
 	fds         []int32
 	link        [64]byte
+	links       []socketLink // scratch
 	networks    map[uint64]map[uint64]socketKind
 	search      search
 }

@@ -234,10 +234,17 @@ type descriptors struct {
 	count   uint64
 	numbers uint64   // a hash of them
 	sockets []uint64 // inodes, in ascending order
-	linked  bool     // sockets were looked for
-	known   bool     // sockets belong to the current numbers
-	at      uint32   // the activity when they were looked at
-	read    moment   // when the numbers were read
+	links   []socketLink
+	linked  bool   // sockets were looked for
+	known   bool   // sockets belong to the current numbers
+	at      uint32 // the activity when they were looked at
+	read    moment // when the numbers were read
+}
+
+// socketLink is a descriptor that is a socket.
+type socketLink struct {
+	number int32
+	inode  uint64
 }
 
 // loadDescriptors counts the open files of a process, of which some are TCP or UDP sockets.
@@ -305,7 +312,8 @@ func (r *reading) readDescriptors(sockets bool) metric.Reason {
 		return metric.Present
 	}
 	if now == 0 || !d.known || now != d.at || numbers != d.numbers {
-		d.look(fd, k.fds, k.link[:])
+		k.links = append(k.links[:0], d.links...)
+		d.look(fd, k.fds, k.link[:], k.links, k.search.held)
 	}
 	d.known, d.at, d.numbers = now != 0, now, numbers
 	return metric.Present
@@ -334,20 +342,34 @@ func (r *reading) loadLimit() {
 	}
 }
 
-// look reads the links of these descriptors in a directory.
-func (d *descriptors) look(dir int, numbers []int32, link []byte) {
-	d.sockets = d.sockets[:0]
+// look reads the links of these descriptors in a directory, except of those that were sockets
+// before which are held.
+func (d *descriptors) look(dir int, numbers []int32, link []byte, before []socketLink, held map[uint64]struct{}) {
+	d.sockets, d.links = d.sockets[:0], d.links[:0]
 	for _, n := range numbers {
+		for len(before) > 0 && before[0].number < n {
+			before = before[1:]
+		}
+		if len(before) > 0 && before[0].number == n {
+			if _, same := held[before[0].inode]; same {
+				d.add(n, before[0].inode)
+				continue
+			}
+		}
 		var name [12]byte
 		size, err := unix.Readlinkat(dir, string(strconv.AppendInt(name[:0], int64(n), 10)), link)
 		if err != nil {
 			continue
 		}
 		if inode, ok := procfs.LinkInode(link[:size], "socket"); ok {
-			d.sockets = append(d.sockets, inode)
+			d.add(n, inode)
 		}
 	}
 	slices.Sort(d.sockets)
+}
+
+func (d *descriptors) add(number int32, inode uint64) {
+	d.sockets, d.links = append(d.sockets, inode), append(d.links, socketLink{number, inode})
 }
 
 type socketKind uint8

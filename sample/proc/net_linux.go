@@ -49,11 +49,14 @@ type search struct {
 	// holders were last checked.
 	sharers []*process[linuxProcess]
 	checked int64
-	spaces  map[uint64]int32 // scratch: a process of each network namespace
+	// held are the sockets that have a holder, while others are searched.
+	held   map[uint64]struct{}
+	spaces map[uint64]int32 // scratch: a process of each network namespace
 }
 
 // sought is a socket whose holder is not known.
 type sought struct {
+	first  uint64 // the sweep that had it first
 	holder *process[linuxProcess]
 	since  uint64        // the sweep since which it is looked for
 	seen   uint64        // the last sweep in which it was open and had no holder
@@ -61,8 +64,12 @@ type sought struct {
 	again  int64         // when it is looked for again
 }
 
+// old reports whether a list had the socket before this sweep's: most of the others have closed
+// by now, and only processes that are new or hold sockets are worth a look.
+func (w *sought) old(sweep uint64) bool { return w.first < sweep || sweep == 1 }
+
 func newSearch() search {
-	return search{sought: make(map[uint64]*sought), left: searchSaved, spaces: make(map[uint64]int32)}
+	return search{sought: make(map[uint64]*sought), held: make(map[uint64]struct{}), left: searchSaved, spaces: make(map[uint64]int32)}
 }
 
 // openLister returns what lists the connections of the running system, or why there is none.
@@ -265,7 +272,7 @@ func (k *linuxKernel) seek(now metric.Stamp) (newest uint64) {
 		w := s.sought[t.Inode]
 		switch {
 		case w == nil:
-			w = &sought{since: sweep}
+			w = &sought{first: sweep, since: sweep}
 			s.sought[t.Inode] = w
 		case w.vain != 0 && now.Cont >= w.again:
 			w.since = sweep
@@ -287,12 +294,16 @@ func (k *linuxKernel) seek(now metric.Stamp) (newest uint64) {
 // since the sweep newest.
 func (k *linuxKernel) searchAll(c *sample.Context, now metric.Stamp, newest uint64) {
 	s, sweep := &k.search, k.table.sweeps
-	left := 0
+	left, old := 0, 0
 	for _, w := range s.sought {
 		if w.vain == 0 || w.since == sweep {
-			left++
+			if left++; w.old(sweep) {
+				old++
+			}
 		}
 	}
+	k.net.book.Held(func(inode uint64) { s.held[inode] = struct{}{} })
+	defer clear(s.held)
 	s.order = s.order[:0]
 	for _, p := range k.known() {
 		if p.platform.searched < newest || p.platform.searched == sweep {
@@ -313,6 +324,9 @@ func (k *linuxKernel) searchAll(c *sample.Context, now metric.Stamp, newest uint
 	})
 	defer clear(s.order)
 	for i, p := range s.order {
+		if old == 0 && rank(p) == 2 {
+			return
+		}
 		if s.left <= 0 || i%walkTogether == walkTogether-1 && c.Late() {
 			return // the rest is for the next sweep
 		}
@@ -323,6 +337,9 @@ func (k *linuxKernel) searchAll(c *sample.Context, now metric.Stamp, newest uint
 		for _, inode := range p.platform.opened.sockets {
 			if w := s.sought[inode]; w != nil && w.holder == nil {
 				w.holder = p
+				if w.old(sweep) {
+					old--
+				}
 				if left--; left == 0 {
 					return
 				}
@@ -330,7 +347,7 @@ func (k *linuxKernel) searchAll(c *sample.Context, now metric.Stamp, newest uint
 		}
 	}
 	for _, w := range s.sought {
-		if w.holder == nil && (w.vain == 0 || w.since == sweep) {
+		if w.holder == nil && (w.vain == 0 || w.since == sweep) && w.old(sweep) {
 			w.vain = min(vainMost, max(vainAgain, 2*w.vain))
 			w.again = now.Cont + int64(w.vain)
 		}

@@ -384,6 +384,17 @@ func (b *Book) Find(find func(t Trace) (h *Holder, wait bool)) {
 	b.settleEnded(find)
 }
 
+// Held passes the inodes of the open sockets that have a holder to each.
+func (b *Book) Held(each func(inode uint64)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.open {
+		if e.holder != nil && e.inode != 0 {
+			each(e.inode)
+		}
+	}
+}
+
 // Check asks for each open socket that has a holder whether it still holds it. If it does not,
 // and the next list has the socket, another one does.
 func (b *Book) Check(holds func(h *Holder, inode uint64) bool) {
