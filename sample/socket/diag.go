@@ -52,6 +52,7 @@ const (
 	infoSegsIn       = 140 // 4.2
 	infoNotSent      = 144
 	infoMinRTT       = 148 // 4.6
+	infoDataSegsIn   = 152
 	infoDeliveryRate = 160 // 4.9
 	infoSent         = 200
 	infoRetransBytes = 208 // 4.19
@@ -267,6 +268,9 @@ func (s *Socket) transferred(info []byte) {
 			s.MinRTT = float64(rtt) / 1000
 			s.Has |= HasMinRTT
 		}
+	}
+	if len(info) >= infoDataSegsIn+4 && u32(infoDataSegsIn) == 0 {
+		s.Bytes.In = 0 // all that arrived was the end
 	}
 	if len(info) >= infoDeliveryRate+8 {
 		t.DeliveryRate = u64(infoDeliveryRate)

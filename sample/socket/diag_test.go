@@ -70,7 +70,7 @@ func tcpInfo(length int, fields map[int]uint64) []byte {
 // busy is the tcp_info of a connection that has done something.
 var busy = map[int]uint64{
 	16: 1448, 20: 536, 24: 3, 44: 11, 52: 12, 56: 13, 60: 1500, 68: 2500, 72: 1250, 76: 7, 80: 10, 120: 1001, 128: 7000,
-	136: 21, 140: 22, 144: 99, 148: 1500, 160: 1 << 33, 200: 1300, 208: 200,
+	136: 21, 140: 22, 144: 99, 148: 1500, 152: 9, 160: 1 << 33, 200: 1300, 208: 200,
 }
 
 func TestOpenSockets(t *testing.T) {
@@ -190,6 +190,7 @@ func TestClosedSockets(t *testing.T) {
 	}{
 		"an end that was read":     {diagnosis{local: local, peer: peer, info: with(busy)}, Closed, Bytes{7000, 1100}, Normal},
 		"an end that was not read": {diagnosis{local: local, peer: peer, info: with(busy), received: 1}, Closed, Bytes{6999, 1100}, Normal},
+		"nothing but an end":       {diagnosis{local: local, peer: peer, info: with(busy, 128, 1, 152, 0)}, Closed, Bytes{0, 1100}, Normal},
 		"refused":                  {diagnosis{local: local, peer: peer, info: with(begun, 140, 1), unsent: 1}, Closed, Bytes{}, Refused},
 		"no answer":                {diagnosis{local: local, peer: peer, info: with(begun, 136, 3, 2, 2), unsent: 1}, Closed, Bytes{}, Failed},
 		"accepted, then reset":     {diagnosis{local: local, peer: peer, info: with(begun, 136, 0, 140, 3, 68, 27, 72, 13)}, Closed, Bytes{}, Normal},
