@@ -40,7 +40,7 @@ func listenToConnector() (w *watcher, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &watcher{fd: fd, ending: make(chan struct{}), done: make(chan struct{}), buf: make([]byte, 64<<10), named: make(map[uint32]named)}
+	w = &watcher{fd: fd, buf: make([]byte, 64<<10), named: make(map[uint32]named)}
 	defer func() {
 		if err != nil {
 			unix.Close(fd)

@@ -22,7 +22,7 @@ func TestConnectorLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go w.run()
+	w.waiter.Start(w.run)
 	t.Cleanup(w.stop)
 	before := bootClock()
 	cmd := exec.Command("/bin/sh", "-c", "sleep 0.3; exit 7")

@@ -14,6 +14,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/procfs"
+	"tachograph/sample/socket"
 )
 
 // watcher receives a message from the kernel about every task that ends, with its last totals
@@ -22,9 +23,7 @@ import (
 type watcher struct {
 	fd     int
 	family uint16
-	ready  *os.File      // an epoll descriptor, ready when fd is: see await
-	ending chan struct{} // closed to end the goroutine
-	done   chan struct{}
+	waiter *socket.Waiter
 
 	sync.Mutex
 	heard []procfs.Exit
@@ -63,7 +62,7 @@ func startWatcher() *watcher {
 		}
 		w.noTotals = why
 	}
-	go w.run()
+	w.waiter.Start(w.run)
 	return w
 }
 
@@ -72,7 +71,7 @@ func listenForExits() (w *watcher, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &watcher{fd: fd, ending: make(chan struct{}), done: make(chan struct{}), buf: make([]byte, 64<<10)}
+	w = &watcher{fd: fd, buf: make([]byte, 64<<10)}
 	defer func() {
 		if err != nil {
 			unix.Close(fd)
@@ -97,51 +96,18 @@ func listenForExits() (w *watcher, err error) {
 	return w, w.prepare()
 }
 
-// prepare makes the descriptor that await needs.
+// prepare makes ready to wait for messages.
 func (w *watcher) prepare() error {
-	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	waiter, err := socket.NewWaiter()
 	if err != nil {
 		return err
 	}
-	if err = unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, w.fd, w.once()); err == nil {
-		err = unix.SetNonblock(fd, true)
-	}
-	if err != nil {
-		unix.Close(fd)
+	if err := waiter.Add(w.fd); err != nil {
+		waiter.Close()
 		return err
 	}
-	w.ready = os.NewFile(uintptr(fd), "exits")
+	w.waiter = waiter
 	return nil
-}
-
-// once asks for one report of messages in the socket.
-func (w *watcher) once() *unix.EpollEvent {
-	return &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(w.fd)}
-}
-
-// await waits until there is a message in the socket; it returns false if the watcher was
-// stopped. The runtime waits for a descriptor without a thread, but is woken by every message.
-// Therefore it waits for one that reports the first message only, until rearm.
-func (w *watcher) await() bool {
-	conn, err := w.ready.SyscallConn()
-	if err != nil {
-		return false
-	}
-	var events [1]unix.EpollEvent
-	return conn.Read(func(fd uintptr) bool {
-		n, err := unix.EpollWait(int(fd), events[:], 0)
-		return n > 0 || err != nil && err != unix.EINTR
-	}) == nil
-}
-
-func (w *watcher) rearm() bool {
-	conn, err := w.ready.SyscallConn()
-	if err != nil {
-		return false
-	}
-	var failed error
-	err = conn.Control(func(fd uintptr) { failed = unix.EpollCtl(int(fd), unix.EPOLL_CTL_MOD, w.fd, w.once()) })
-	return err == nil && failed == nil
 }
 
 // attribute makes a netlink attribute.
@@ -268,39 +234,17 @@ func (w *watcher) register() error {
 	return err
 }
 
-// run fetches messages. After a single one it waits for the next at once, if none came within
-// the pause before: on most machines few processes end, and each wait for a timer wakes the
-// recorder once more.
-func (w *watcher) run() {
-	defer close(w.done)
-	between := time.NewTimer(pause)
-	defer between.Stop()
-	last := time.Time{}
-	for w.await() {
-		w.Lock()
-		wait := pause
-		if w.named != nil {
-			wait, w.lookedUp, w.asleep = connectorPause, 0, sleptSince()
-		}
-		before := len(w.heard)
-		w.fetch(mostAtOnce)
-		few := len(w.heard)-before <= 1
-		w.Unlock()
-		if now := time.Now(); few && now.Sub(last) >= wait {
-			last = now
-		} else {
-			last = now.Add(wait)
-			between.Reset(wait)
-			select {
-			case <-between.C:
-			case <-w.ending:
-				return
-			}
-		}
-		if !w.rearm() {
-			return
-		}
+// run fetches messages.
+func (w *watcher) run() (messages int, wait time.Duration) {
+	w.Lock()
+	defer w.Unlock()
+	wait = pause
+	if w.named != nil {
+		wait, w.lookedUp, w.asleep = connectorPause, 0, sleptSince()
 	}
+	before := len(w.heard)
+	w.fetch(mostAtOnce)
+	return len(w.heard) - before, wait
 }
 
 // fetch reads what waits in the socket, but at most this many messages. The caller holds the
@@ -355,9 +299,7 @@ func (w *watcher) stop() {
 	if w == nil {
 		return
 	}
-	close(w.ending)
-	w.ready.Close()
-	<-w.done
+	w.waiter.Close()
 	unix.Close(w.fd)
 }
 

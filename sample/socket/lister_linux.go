@@ -12,10 +12,8 @@ import (
 // DiagLister is the Lister of Linux. It asks every network namespace by a netlink socket of its
 // own, and hears there, by another, of sockets that close.
 type DiagLister struct {
-	hearer   Hearer
-	closing  *waiter
-	over     chan struct{} // closed when the goroutine has ended
-	stopping chan struct{}
+	hearer Hearer
+	waiter *Waiter
 
 	mu       sync.Mutex // held while sockets are passed on
 	rooms    map[uint64]*room
@@ -45,22 +43,19 @@ func Open(h Hearer) (*DiagLister, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWaiter()
+	w, err := NewWaiter()
 	if err != nil {
 		r.close()
 		return nil, err
 	}
-	l := &DiagLister{
-		hearer: h, closing: w, over: make(chan struct{}), stopping: make(chan struct{}),
-		rooms: make(map[uint64]*room), receiver: newReceiver(),
-	}
+	l := &DiagLister{hearer: h, waiter: w, rooms: make(map[uint64]*room), receiver: newReceiver()}
 	if err := l.add(r); err != nil {
-		w.close()
+		w.Close()
 		r.close()
 		return nil, err
 	}
 	l.follow()
-	go l.hear()
+	w.Start(l.hear)
 	return l, nil
 }
 
@@ -107,7 +102,7 @@ func (r *room) close() {
 }
 
 func (l *DiagLister) add(r *room) error {
-	if err := l.closing.add(r.closings.fd); err != nil {
+	if err := l.waiter.Add(r.closings.fd); err != nil {
 		return fmt.Errorf("netlink socket events: %w", err)
 	}
 	l.rooms[r.namespace] = r
@@ -171,54 +166,18 @@ func (l *DiagLister) take() (n int) {
 	return n
 }
 
-// hear takes in closings as they come. After a single one it waits for the next at once, if
-// none came within the pause before: each wait for a timer wakes the recorder once more.
-func (l *DiagLister) hear() {
-	defer close(l.over)
-	between := time.NewTimer(time.Hour)
-	defer between.Stop()
-	last := time.Time{}
-	for l.closing.await() {
-		l.mu.Lock()
-		few, wait := l.take() <= 1, l.pause()
-		l.mu.Unlock()
-		if now := time.Now(); few && now.Sub(last) >= wait {
-			last = now
-		} else {
-			last = now.Add(wait)
-			between.Reset(wait)
-			select {
-			case <-between.C:
-			case <-l.stopping:
-				return
-			}
-		}
-		if !l.rearm() {
-			return
-		}
-	}
-}
-
-// pause is how long closings may wait in the kernel, so that a burst does not wake the recorder
-// for each.
-func (l *DiagLister) pause() time.Duration {
-	for _, r := range l.rooms {
-		if !r.closings.roomy {
-			return 10 * time.Millisecond
-		}
-	}
-	return 200 * time.Millisecond
-}
-
-func (l *DiagLister) rearm() bool {
+// hear takes in closings as they come. They may wait in the kernel, so that a burst does not wake
+// the recorder for each: as long as there is room for them.
+func (l *DiagLister) hear() (messages int, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	pause = 200 * time.Millisecond
 	for _, r := range l.rooms {
-		if !l.closing.rearm(r.closings.fd) {
-			return false
+		if !r.closings.roomy {
+			pause = 10 * time.Millisecond
 		}
 	}
-	return true
+	return l.take(), pause
 }
 
 // leave closes a namespace.
@@ -241,9 +200,7 @@ func (l *DiagLister) Lost() uint64 {
 
 // Close ends the goroutine and closes everything.
 func (l *DiagLister) Close() error {
-	close(l.stopping)
-	l.closing.close()
-	<-l.over
+	l.waiter.Close()
 	for _, r := range l.rooms {
 		r.close()
 	}
