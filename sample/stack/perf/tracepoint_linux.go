@@ -20,8 +20,8 @@ type Tracepoint struct {
 	order  []span
 }
 
-// tracepointPages is the size of a ring: some hundreds of records.
-const tracepointPages = 32
+// tracepointPages is the size of a ring: some thousands of records.
+const tracepointPages = 64
 
 // OpenTracepoint starts to hear a tracepoint, such as "sock/inet_sock_set_state": of the records
 // that the kernel's filter lets through. It reads tracefs where that is mounted.
