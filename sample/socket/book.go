@@ -28,6 +28,7 @@ type Book struct {
 	looks   uint32
 	listing bool
 	during  map[uint64]struct{}
+	missing map[uint64]*missing
 	now     int64
 	dirty   []*Holder
 	chooser chooser
@@ -89,7 +90,8 @@ type fresh struct {
 
 // NewBook returns an empty book.
 func NewBook() *Book {
-	return &Book{byID: make(map[uint64]*entry), ports: make(map[portKey]*port), during: make(map[uint64]struct{})}
+	return &Book{byID: make(map[uint64]*entry), ports: make(map[portKey]*port), during: make(map[uint64]struct{}),
+		missing: make(map[uint64]*missing)}
 }
 
 // NewHolder returns a holder of sockets. The Book has it as long as it has sockets.
@@ -107,7 +109,7 @@ func (b *Book) Look(l Lister, now int64) error {
 	b.listing = false
 	clear(b.during)
 	if err == nil {
-		b.findLost()
+		b.findMissing()
 	}
 	b.findDirections()
 	return err
@@ -123,7 +125,9 @@ func (b *Book) Hear(s *Socket) {
 	e := b.byID[s.ID]
 	switch {
 	case e == nil && s.Closed:
-		b.hearEnd(s)
+		if !b.hearLate(s) {
+			b.hearEnd(s)
+		}
 	case e != nil && s.Closed:
 		if e.flags&directed == 0 {
 			b.direct(e, localOf(s))
@@ -341,13 +345,19 @@ func (b *Book) end(e *entry, how Ending) {
 	b.free = append(b.free, e)
 }
 
-// findLost ends the sockets that neither this list nor the one before has. The report of one that
-// closed while this list was made may still come.
-func (b *Book) findLost() {
+// findMissing ends the sockets that neither this list nor the one before has. The report of one that
+// closed while this list was made may still come, and on a crowded machine others, too.
+func (b *Book) findMissing() {
+	for id, m := range b.missing {
+		if b.looks-m.heard > mostLate {
+			delete(b.missing, id)
+			b.lost++
+		}
+	}
 	for i := len(b.open) - 1; i >= 0; i-- {
 		if e := b.open[i]; b.looks-e.heard > 1 {
 			if e.flags&connection != 0 {
-				b.lost++
+				b.miss(e)
 			}
 			b.end(e, Normal)
 		}

@@ -270,10 +270,29 @@ func TestLost(t *testing.T) {
 	if r.b.Lost != 0 || r.b.Open != 1 {
 		t.Error("lost after one list without it")
 	}
+	late := *r.m.add(&Socket{ID: 11, Inode: 7, Bytes: Bytes{1000, 100}})
+	for range mostLate - 1 {
+		r.look()
+		if r.b.Lost != 0 {
+			t.Error("lost while its report may come")
+		}
+	}
+	r.m.sockets = nil
 	r.look()
-	expect(t, "the process", &h.Shown, 100, 10, 1, 0, 1)
-	if r.b.Lost != 1 || h.Open != 0 {
+	if r.b.Lost != 1 || h.Open != 1 {
 		t.Errorf("lost %d", r.b.Lost)
+	}
+	r.look()
+	expect(t, "the process", &h.Shown, 1100, 110, 2, 0, 2)
+	// A report that comes late says what was transferred in between.
+	late.Closed, late.Inode, late.Bytes = true, 0, Bytes{1003, 102}
+	r.m.closed = append(r.m.closed, &late)
+	for range mostLate + 2 {
+		r.look()
+	}
+	expect(t, "the process", &h.Shown, 1103, 112, 2, 0, 2)
+	if r.b.Lost != 1 || r.b.Short != 0 {
+		t.Errorf("lost %d, short %d", r.b.Lost, r.b.Short)
 	}
 	// One that closes during the list, which still has it as open; the other order as well.
 	r.m.during = append(r.m.during, &Socket{ID: 2, Closed: true, Local: at(1), Peer: at(2), Bytes: Bytes{1, 1}})

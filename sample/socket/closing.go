@@ -74,3 +74,44 @@ func (b *Book) settleEnded(find func(Trace) (h *Holder, wait bool)) {
 	}
 	b.ended = b.ended[:0]
 }
+
+// missing is a connection that lists do not have any more, of which no report came. On a crowded
+// machine the kernel takes seconds to write one.
+type missing struct {
+	entry
+	by *Holder
+}
+
+// mostLate is after how many lists a report does not come any more, and mostMissing how many
+// connections are waited for.
+const (
+	mostLate    = 12
+	mostMissing = 4096
+)
+
+// miss remembers what e has transferred.
+func (b *Book) miss(e *entry) {
+	if len(b.missing) >= mostMissing {
+		b.lost++
+		return
+	}
+	b.missing[e.id] = &missing{entry: *e, by: e.holder}
+}
+
+// hearLate takes in the report of a connection that is missing: it has transferred only what is
+// new since the last list that had it.
+func (b *Book) hearLate(s *Socket) bool {
+	m := b.missing[s.ID]
+	if m == nil {
+		return false
+	}
+	delete(b.missing, s.ID)
+	if m.by != nil && m.by.ended {
+		m.by = nil
+	}
+	var d Totals
+	if b.increase(&m.entry, s, &d) {
+		b.award(m.by, &d)
+	}
+	return true
+}
