@@ -20,8 +20,9 @@ type Tracepoint struct {
 	order  []span
 }
 
-// tracepointPages is the size of a ring: some thousands of records.
-const tracepointPages = 64
+// tracepointPages is the size of a ring: some thousands of records. All rings together have at
+// most tracepointAll.
+const tracepointPages, tracepointAll = 64, 1024
 
 // OpenTracepoint starts to hear a tracepoint, such as "sock/inet_sock_set_state": of the records
 // that the kernel's filter lets through. It reads tracefs where that is mounted.
@@ -46,8 +47,12 @@ func OpenTracepoint(name, filter string) (t *Tracepoint, err error) {
 	if err != nil {
 		return nil, err
 	}
+	pages := tracepointPages // a power of two
+	for pages > leastPages && pages*len(cpus) > tracepointAll {
+		pages /= 2
+	}
 	for _, cpu := range cpus {
-		if err = t.open(id, filter, cpu, max(leastPages, min(tracepointPages, allPages/len(cpus)))); err != nil {
+		if err = t.open(id, filter, cpu, pages); err != nil {
 			t.Close()
 			return nil, fmt.Errorf("perf events: %w", err)
 		}
