@@ -12,7 +12,7 @@ import (
 
 // Reading must not allocate once the buffers have their size.
 func TestReadingDoesNotAllocate(t *testing.T) {
-	sources, err := Sources()
+	sources, err := Sources(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestCoresAreLabelled(t *testing.T) {
 // The interface MIB must give the same values one by one as all at once.
 func TestInterfaceMIBOneByOne(t *testing.T) {
 	bytes := func(from int) map[string]uint64 {
-		s := newInterfaceSource()
+		s := newInterfaceSource(nil)
 		if err := s.Refresh(); err != nil {
 			t.Fatal(err)
 		}

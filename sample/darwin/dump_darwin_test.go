@@ -13,6 +13,7 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/metric"
+	"tachograph/sample/socket"
 )
 
 // TestDump is the half of the oracle test that runs as a darwin program. It opens the
@@ -29,7 +30,7 @@ import (
 //
 // TACHO_DUMP_ONLY restricts it to some classes. TACHO_DUMP_NATURAL reads each class at its
 // own interval, counted in rounds of a second. TACHO_DUMP_REFRESH is the number of rounds
-// after which it calls Refresh. With TACHO_DUMP_LOOK it calls Look after each round, and
+// after which it calls Refresh. With TACHO_DUMP_FLOWS it lists the connections, too. With TACHO_DUMP_LOOK it calls Look after each round, and
 // prints a line "E round look source" for each source that sees a change.
 func TestDump(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("TACHO_DUMP_ROUNDS"))
@@ -40,7 +41,8 @@ func TestDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources, err := Sources()
+	flows := openFlows(t)
+	sources, err := Sources(flows.book.Flows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +59,7 @@ func TestDump(t *testing.T) {
 	defer clock.Close()
 	for d.round = range rounds {
 		d.clocks()
+		flows.look(t, d.round)
 		for i := range d.readers {
 			if r := &d.readers[i]; !d.natural || d.round%int(min(r.class.Interval()/time.Second, 1<<20)) == 0 {
 				d.read(r)
@@ -84,6 +87,35 @@ func TestDump(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Errorf("closing %s: %v", s.Name(), err)
 		}
+	}
+}
+
+// flows lists the connections every fifth round, if TACHO_DUMP_FLOWS is set.
+type flows struct {
+	book   *socket.Book
+	lister socket.Lister
+}
+
+func openFlows(t *testing.T) (f flows) {
+	f.book = socket.NewBook()
+	if os.Getenv("TACHO_DUMP_FLOWS") == "" {
+		return f
+	}
+	f.book.Flows = new(socket.Flows)
+	var err error
+	if f.lister, err = socket.Open(f.book); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.lister.Close() })
+	return f
+}
+
+func (f *flows) look(t *testing.T, round int) {
+	if f.lister == nil || round%5 != 0 {
+		return
+	}
+	if err := f.book.Look(f.lister, Now().Cont); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -8,18 +8,23 @@ import (
 	"tachograph/sample/darwin/decode"
 	"tachograph/sample/darwin/rows"
 	"tachograph/sample/metric"
+	"tachograph/sample/socket"
 )
 
 // Rows of interfaces use the routing socket's list, except for byte counts: only those of the
-// interface MIB are whole.
+// interface MIB are whole. Each interface has those of its connections besides.
 const (
 	ifListRows = "NET_RT_IFLIST2 "
 	ifMIBRows  = "IFMIB_IFDATA "
+	ifFlowRows = "com.apple.network.statistics by ifindex: "
 )
 
 func interfaceRows(group, indom string) *rows.Table {
-	return rows.New(group, slices.Concat(rows.Select(indom, ifListRows), rows.Select(indom, ifMIBRows)), 0, nil)
+	return rows.New(group, slices.Concat(rows.Select(indom, ifListRows), rows.Select(indom, ifMIBRows), rows.Select(indom, ifFlowRows)), 0, nil)
 }
+
+// The words of the rows about connections.
+var flowWords = []string{received: "rxbytes", sent: "txbytes", directions: "origin"}
 
 // inMIB reports whether a leaf is read from the interface MIB.
 func inMIB(l *rows.Leaf) bool { return l.Question == "ifmibdata" }
@@ -38,6 +43,7 @@ type ifLeaf struct {
 	// direction and packets identify a counter that its driver may stop.
 	direction int
 	packets   bool
+	flow      int // the direction of connections that it is about
 }
 
 // The directions of an interface.
@@ -48,8 +54,12 @@ const (
 )
 
 func ifAnswerOf(t *rows.Table, arch string) (a ifAnswer) {
-	for i, m := range t.Members(arch) {
-		l := ifLeaf{member: m}
+	for i, m := range t.Members(arch, flowWords...) {
+		if flow := slices.Index(flowWords, t.Leaves[i].Word); flow >= 0 {
+			a.leaves = append(a.leaves, ifLeaf{direction: directions, flow: flow})
+			continue
+		}
+		l := ifLeaf{member: m, flow: directions}
 		if inMIB(&t.Leaves[i]) {
 			l.cut = decode.Find("if_msghdr2", strings.Replace(m.Name, "ifmd_data", "ifm_data", 1), arch)
 		}
@@ -84,9 +94,24 @@ func (x *iface) stands(l *ifLeaf) bool {
 
 func (a *ifAnswer) Leaf(i int) rows.Value {
 	l := &a.leaves[i]
+	if l.flow != directions {
+		return a.x.carried[l.flow].value()
+	}
+	stands := a.x.stands(l)
+	if l.direction == directions || l.packets || a.cut || !a.x.carried[l.direction].known {
+		if stands {
+			return rows.Value{Miss: standsStill}
+		}
+		return a.counted(l)
+	}
+	v := a.counted(l)
+	v.Bits += a.x.carried[l.direction].more(stands)
+	return v
+}
+
+// counted is the value of the interface's own counter.
+func (a *ifAnswer) counted(l *ifLeaf) rows.Value {
 	switch {
-	case a.x.stands(l):
-		return rows.Value{Miss: standsStill}
 	case l.cut == nil:
 		return l.member.Value(a.x.header, badAnswer)
 	case a.miss != metric.Present:
@@ -125,11 +150,12 @@ type iface struct {
 	prev            []uint64 // of the totals
 	rebase          bool     // prev's byte counts are from another source
 	standing        [directions]standing
+	carried         [directions]carried
 }
 
 // watch records a reading of both directions; cut says that byte counts are the list's. It
 // reports whether it is suspicious that nothing was received.
-func (x *iface) watch(cut bool) (suspicious bool) {
+func (x *iface) watch(cut bool, flows *socket.Flows) (suspicious bool) {
 	var bytes, packets [directions]uint64
 	for d := range directions {
 		packets[d], _ = packetsOf[d].Uint(x.header)
@@ -139,9 +165,17 @@ func (x *iface) watch(cut bool) (suspicious bool) {
 			bytes[d], _ = wholeOf[d].Uint(x.mib[:])
 		}
 	}
+	before := x.standing
 	// Outgoing traffic need not follow incoming traffic.
 	x.standing[sent].see(bytes[sent], packets[sent], 0)
-	return x.standing[received].see(bytes[received], packets[received], bytes[sent])
+	suspicious = x.standing[received].see(bytes[received], packets[received], bytes[sent])
+	of, lists := flows.Of(uint32(x.index))
+	for d, total := range [directions]uint64{received: of.In, sent: of.Out} {
+		s, c := &x.standing[d], &x.carried[d]
+		c.see(total, lists, !before[d].seen || s.bytes != before[d].bytes, before[d].bytesStand)
+		s.bytesStand = s.bytesStand || c.proves()
+	}
+	return suspicious
 }
 
 // A runningTotal adds up a counter over things that come and go. The counts of a thing stay in

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -12,6 +13,7 @@ import (
 	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
+	"tachograph/sample/socket"
 )
 
 // The routing socket's list of interfaces, and the interface MIB of all interfaces at once.
@@ -37,8 +39,10 @@ type interfaceSource struct {
 	one       ifAnswer // for each
 	part      ifAnswer // for the parts of the totals
 	totals    *rows.Table
-	from      int // where byte counts come from
-	turning   int // remaining readings without byte counts, after from changed
+	origin    int           // the column that says where bytes come from
+	flows     *socket.Flows // the bytes of connections; nil where they are not known
+	from      int           // where byte counts come from
+	turning   int           // remaining readings without byte counts, after from changed
 
 	last       reading
 	err        error // why there are no values at all
@@ -55,8 +59,8 @@ type interfaceSource struct {
 	ip, ip6   *node
 }
 
-func newInterfaceSource() *interfaceSource {
-	return &interfaceSource{known: make(map[string]*iface)}
+func newInterfaceSource(flows *socket.Flows) *interfaceSource {
+	return &interfaceSource{flows: flows, known: make(map[string]*iface)}
 }
 
 func (s *interfaceSource) Name() string            { return "interface" }
@@ -66,6 +70,7 @@ func (s *interfaceSource) Close() error            { return nil }
 func (s *interfaceSource) Refresh() error {
 	s.each, s.all = interfaceRows("interface", "interface"), interfaceRows("network", metric.NoIndom)
 	s.totals = s.all.Totals()
+	s.origin = slices.IndexFunc(s.each.Group.Metrics, func(d *metric.Desc) bool { return d.Name == bytesSource })
 	s.one, s.part = ifAnswerOf(s.each, runtime.GOARCH), ifAnswerOf(s.totals, runtime.GOARCH)
 	if s.total == nil {
 		s.total = make([]runningTotal, len(s.totals.Group.Metrics))
@@ -126,7 +131,11 @@ func (s *interfaceSource) Read(c *sample.Context, frames []*sample.Frame) error 
 		for _, x := range s.order {
 			if !s.gone(x) {
 				s.one.x = x
-				s.each.Fill(f, f.Row(x.in), 0, &s.one)
+				row := f.Row(x.in)
+				s.each.Fill(f, row, 0, &s.one)
+				if f.Wants(s.origin) {
+					f.SetString(row, s.origin, x.source())
+				}
 			}
 		}
 	}
@@ -252,7 +261,7 @@ func (s *interfaceSource) watch(c *sample.Context, at metric.Stamp) {
 			continue
 		}
 		before := x.standing
-		if x.watch(s.from == cutTo32) {
+		if x.watch(s.from == cutTo32, s.flows) {
 			suspects = append(suspects, x)
 		}
 		n, _ := decode.IfPacketsIn.Uint(x.header)

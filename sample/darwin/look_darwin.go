@@ -22,7 +22,7 @@ func (s *batterySource) Look() bool   { return others(s, newBatterySource()) }
 func (s *gpuSource) Look() bool       { return others(s, newGPUSource()) }
 func (s *smcSource) Look() bool       { return others(s, newSMCSource()) }
 func (s *thermalSource) Look() bool   { return others(s, newThermalSource()) }
-func (s *interfaceSource) Look() bool { return others(s, newInterfaceSource()) }
+func (s *interfaceSource) Look() bool { return others(s, newInterfaceSource(s.flows)) }
 func (s *tcpSource) Look() bool       { return others(s, newTCPSource()) }
 func (s *tcpconnSource) Look() bool   { return others(s, newTCPConnSource()) }
 func (s *nfsSource) Look() bool       { return others(s, newNFSSource()) }

@@ -2,6 +2,8 @@ package darwin
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -201,6 +203,81 @@ func TestReceivedBytesThatStand(t *testing.T) {
 			}
 			want := map[bool]int{true: 1}[c.stands]
 			if r.countEvents("network interface en0 has stopped counting received bytes") != want || r.countEvents("network interface en0 counts received bytes again") != want {
+				t.Errorf("events %q", r.events)
+			}
+		})
+	}
+}
+
+// TestBytesOfConnections has a driver that stops counting what it receives, and connections that
+// go on. What they receive is added to the counter, once, and the total has it, too.
+func TestBytesOfConnections(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	const counted, carried = 350_000, 300_000 // per second
+	for name, packets := range map[string]string{"packets are counted": "", "nothing is counted": " still 10.5 60.5"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := m.cover(t, write(t, fmt.Sprintf(`host { root yes }
+clear tcp udp interface
+process 700 { name browser }
+interface lo0 { index 1; ibytes 5; obytes 5 }
+interface en0 { index 4; ibytes counter 1000000 %d still 10.5 60.5; ipackets counter 8000 300%s; obytes counter 1000 60000; opackets counter 100 180 }
+interface utun0 { index 8; type 1; ibytes counter 500 90000; ipackets counter 5 90; obytes 5; opackets 5 }
+flow quic "192.168.1.23:50300" "142.250.1.1:443" { pid 700; rx counter 77000000 %d; tx counter 500 40000 }
+flow tcp_user "10.8.0.2:50303" "10.8.0.1:443" { pid 700; interface utun0; medium none; rx counter 4000 80000; tx 78 }
+`, counted, packets, carried)), runOptions{rounds: 90, period: "1s", only: "fast polled", flows: true}, [2]float64{0, 10}, [2]float64{30, 60}, [2]float64{62, 100})
+			number := func(round int, metric, instance string) float64 {
+				x := r.rounds[round][darwintest.Series{Metric: metric, Instance: instance}]
+				n, err := strconv.ParseFloat(x.value, 64)
+				if err != nil {
+					t.Fatalf("round %d: %s[%s] is absent: %s", round, metric, instance, x.absent)
+				}
+				return n
+			}
+			const bytes = "network.interface.in.bytes"
+			for round := 1; round < len(r.rounds); round++ {
+				for _, s := range [][2]string{{bytes, "en0"}, {"network.all.in.bytes", ""}, {"network.interface.total.bytes", "en0"}} {
+					if before, now := number(round-1, s[0], s[1]), number(round, s[0], s[1]); now < before {
+						t.Errorf("round %d: %s[%s] falls from %v to %v", round, s[0], s[1], before, now)
+					}
+				}
+				want := ""
+				switch {
+				case r.during(round, 0, 10) || r.during(round, 62, 100):
+					want = "counter"
+				case r.during(round, 30, 60):
+					want = "connections"
+				}
+				if got := r.at(t, round, "network.interface.bytes_source", "en0").value; want != "" && got != want {
+					t.Errorf("round %d: the bytes come from %q", round, got)
+				}
+				if got := r.at(t, round, "network.interface.bytes_source", "utun0").value; got != "counter" {
+					t.Errorf("round %d: the bytes of the tunnel come from %q", round, got)
+				}
+			}
+			first, last := 0, len(r.rounds)-1
+			growth := func(metric, instance string) float64 {
+				return number(last, metric, instance) - number(first, metric, instance)
+			}
+			// What is sent shows how much time has passed.
+			seconds := func() float64 { return growth("network.interface.out.bytes", "en0") / 60_000 }
+			passed := seconds()
+			most := counted*(passed-50) + carried*50
+			if got := growth(bytes, "en0"); got > most+carried || got < most-15*carried {
+				t.Errorf("en0 received %v, of %v", got, most)
+			}
+			if all, parts := growth("network.all.in.bytes", ""), growth(bytes, "en0")+growth(bytes, "utun0"); all != parts {
+				t.Errorf("all interfaces received %v, these together %v", all, parts)
+			}
+			for first = 0; !r.during(first, 30, 60); first++ {
+			}
+			for last = first; r.during(last+1, 30, 60); last++ {
+			}
+			if got, most := growth(bytes, "en0"), carried*seconds(); math.Abs(got-most) > 6*carried {
+				t.Errorf("while the counter stands, en0 received %v, of %v", got, most)
+			}
+			if r.countEvents("network interface en0 has stopped counting received bytes") != 1 || r.countEvents("network interface en0 counts received bytes again") != 1 {
 				t.Errorf("events %q", r.events)
 			}
 		})

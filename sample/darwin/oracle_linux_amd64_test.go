@@ -78,6 +78,7 @@ type runOptions struct {
 	natural bool   // each class at its own interval
 	look    bool   // sources look again after each round
 	flags   []string
+	flows   bool // connections are listed every five rounds
 }
 
 // cover samples a scenario in which it matters when each value was read. Rounds must fall
@@ -113,6 +114,9 @@ func (m machine) run(t *testing.T, scn string, o runOptions) *recording {
 		"TACHO_DUMP_REFRESH="+strconv.Itoa(o.refresh), "TACHO_DUMP_ONLY="+o.only, "TACHO_DUMP_CLOCK="+clock)
 	if o.natural {
 		cmd.Env = append(cmd.Env, "TACHO_DUMP_NATURAL=1")
+	}
+	if o.flows {
+		cmd.Env = append(cmd.Env, "TACHO_DUMP_FLOWS=1")
 	}
 	if o.look {
 		cmd.Env = append(cmd.Env, "TACHO_DUMP_LOOK=1")

@@ -5,18 +5,20 @@ import (
 	"fmt"
 
 	"tachograph/sample"
+	"tachograph/sample/socket"
 )
 
 // Sources opens the sources of all system-wide metrics. Each has found out what this Mac has;
 // metrics that it lacks are marked and not read until a Refresh finds them. Sources that may
-// find more later are sample.Lookers.
-func Sources() ([]sample.Source, error) {
+// find more later are sample.Lookers. flows are the bytes of connections by interface; nil where they
+// are not known.
+func Sources(flows *socket.Flows) ([]sample.Source, error) {
 	all := []sample.Source{
 		newMemorySource(),
 		newCPUSource(),
 		newKernelSource(),
 		newSysctlSource(),
-		newInterfaceSource(),
+		newInterfaceSource(flows),
 		newTCPSource(),
 		newTCPConnSource(),
 		newDiskSource(),

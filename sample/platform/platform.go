@@ -36,6 +36,7 @@ type Options struct {
 type Network struct {
 	Peers                   string
 	Connections, Namespaces int
+	flows                   *socket.Flows // whom to tell what each interface carried
 }
 
 // usualNetwork is what the configuration has by default.
@@ -86,14 +87,15 @@ func procOptions(opt Options) (proc.Options, error) {
 		p.Args = mode
 	}
 	net := opt.Network
-	if net == (Network{}) {
+	if net == (Network{flows: net.flows}) {
 		net = usualNetwork
+		net.flows = opt.Network.flows
 	}
 	peers, err := socket.ParsePrivacy(net.Peers)
 	if err != nil {
 		return p, err
 	}
-	p.Network = socket.Options{Peers: peers, Key: secret("tachograph peers"), Named: net.Connections, Namespaces: net.Namespaces}
+	p.Network = socket.Options{Peers: peers, Key: secret("tachograph peers"), Named: net.Connections, Namespaces: net.Namespaces, Flows: net.flows}
 	// Blanks and commas separate patterns in ThreadPattern; a blank or comma inside a pattern
 	// becomes "?".
 	var one []string

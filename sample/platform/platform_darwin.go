@@ -11,6 +11,7 @@ import (
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
+	"tachograph/sample/socket"
 )
 
 // Catalog is the platform's table of metrics.
@@ -18,7 +19,9 @@ const Catalog = catalog.Darwin
 
 // Sources opens everything that can be read here.
 func Sources(opt Options) ([]sample.Source, error) {
-	return join(opt, darwin.Sources)
+	flows := new(socket.Flows)
+	opt.Network.flows = flows
+	return join(opt, func() ([]sample.Source, error) { return darwin.Sources(flows) })
 }
 
 // Now reads the three clocks.

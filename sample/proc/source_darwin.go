@@ -31,7 +31,7 @@ func (m *macKernel) listConnections() {
 		m.net.lacks = "connections cannot be listed: " + err.Error()
 		return
 	}
-	m.net.lister, m.net.cpu = l, threadTime
+	m.net.lister, m.net.cpu, m.net.book.Flows = l, threadTime, m.opt.Network.Flows
 }
 
 // threadTime returns the processor time that this thread has used. The caller must stay on it.

@@ -13,6 +13,9 @@ import "sync"
 // A reading is Look, which hears of all sockets, then Find for those without holder, then Settle.
 // Sockets that close are heard of at any time, also from other goroutines.
 type Book struct {
+	// Flows hears what each interface carried, if it is not nil.
+	Flows *Flows
+
 	mu   sync.Mutex
 	byID map[uint64]*entry
 	open []*entry
@@ -110,6 +113,7 @@ func (b *Book) Look(l Lister, now int64) error {
 	clear(b.during)
 	if err == nil {
 		b.findMissing()
+		b.Flows.listed()
 	}
 	b.findDirections()
 	return err
@@ -250,6 +254,7 @@ func (b *Book) increase(e *entry, s *Socket, d *Totals) bool {
 	e.bytes, e.retrans = e.bytes.atLeast(s.Bytes), max(e.retrans, s.Retrans)
 	d.Bytes[e.protocol], d.Retrans = more, again
 	b.chooser.heard.add(more)
+	b.Flows.add(s.Interface, more)
 	if e.flags&loopback != 0 {
 		d.Loopback = more
 	}

@@ -158,6 +158,17 @@ var pairs = []Pair{
 		Distrusts: []string{"network.interface.out.bytes", "network.interface.total.bytes", "network.all.out.bytes", "network.all.total.bytes"},
 		Because:   "packets go out without bytes: the driver does not count what it sends"},
 
+	// The bytes of connections have no headers, but filters may pass them through connections of
+	// their own, which doubles them.
+	{Name: "interface: connections, bytes in", On: darwin, Beyond: 250e3,
+		Least: "delta(network.interface.in.connection_bytes)", Most: "2.5 * delta(network.interface.in.bytes)",
+		Distrusts: []string{"network.interface.in.bytes", "network.interface.total.bytes", "network.all.in.bytes", "network.all.total.bytes"},
+		Because:   "connections received more than the interface that carries them: the driver does not count what it receives"},
+	{Name: "interface: connections, bytes out", On: darwin, Beyond: 250e3,
+		Least: "delta(network.interface.out.connection_bytes)", Most: "2.5 * delta(network.interface.out.bytes)",
+		Distrusts: []string{"network.interface.out.bytes", "network.interface.total.bytes", "network.all.out.bytes", "network.all.total.bytes"},
+		Because:   "connections sent more than the interface that carries them: the driver does not count what it sends"},
+
 	// A segment has at least two headers of twenty bytes. Traffic between programs on the same
 	// machine goes through the loopback, which is in the sum.
 	{Name: "network: tcp, interface packets", On: both, Beyond: 20,

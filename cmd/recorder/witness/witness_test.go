@@ -198,6 +198,12 @@ func TestVerdicts(t *testing.T) {
 			m.grow("network.interface.in.bytes", "lo0", 900*60)
 		}, "interface: packets, bytes in [en0]: cannot be compared: network.interface.in.bytes is absent: withheld by the kernel\n" +
 			"interface: packets, bytes in [lo0]: agrees"},
+		{"connections receive more than the interface", darwin, "interface: connections, bytes in", func(m *machine) {
+			m.grow("network.interface.in.connection_bytes", "en0", 900_000)
+			m.set("network.interface.in.bytes", "en0", 5_000_000)
+			m.grow("network.interface.in.connection_bytes", "utun0", 900_000)
+			m.grow("network.interface.in.bytes", "utun0", 600_000)
+		}, "interface: connections, bytes in [en0]: disagrees\ninterface: connections, bytes in [utun0]: agrees"},
 		{"they stand still while packets do, too", darwin, "network: tcp, interface", func(m *machine) {
 			m.set("network.interface.in.packets", "en0", 10)
 			m.set("network.interface.in.bytes", "en0", 0)

@@ -135,6 +135,7 @@ func (x *expecting) connections() {
 
 func (x *expecting) network() {
 	all := make(map[string]uint64)
+	x.Free["network.interface.in.connection_bytes"], x.Free["network.interface.out.connection_bytes"] = true, true
 	for _, f := range x.interfaces {
 		if !f.alive(x.T) {
 			continue
@@ -166,6 +167,7 @@ func (x *expecting) network() {
 			"collisions": v("collisions"), "mtu": mtu, "baudrate": baudrate,
 		} {
 			x.u("network.interface."+name, f.name, n)
+			x.set("network.interface.bytes_source", f.name, "counter")
 			if kind != 24 { // loopback
 				all[name] += n
 			}
