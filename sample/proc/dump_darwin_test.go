@@ -14,6 +14,7 @@ import (
 	"tachograph/sample/darwin"
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/cmdline"
+	"tachograph/sample/socket"
 )
 
 // TestDump is the half of the oracle tests that runs as a darwin program. It reads the
@@ -26,7 +27,7 @@ func TestDump(t *testing.T) {
 	if instants == "" {
 		t.Skip("only on behalf of the oracle tests")
 	}
-	opt := Options{ThreadPattern: os.Getenv("TACHO_PROC_THREADS")}
+	opt := Options{ThreadPattern: os.Getenv("TACHO_PROC_THREADS"), Network: socket.Options{Key: []byte("key"), Named: 50}}
 	opt.ThreadTopN, _ = strconv.Atoi(os.Getenv("TACHO_PROC_TOP"))
 	if mode := os.Getenv("TACHO_PROC_ARGS"); mode != "" {
 		var err error
