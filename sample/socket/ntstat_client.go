@@ -38,6 +38,7 @@ type statistics struct {
 	context uint64
 	round   uint64
 	buf     []byte
+	socket  Socket                     // scratch of update
 	foreign bool                       // a socket of another user was there
 	users   bool                       // sockets have their users
 	queues  map[netip.AddrPort][]Bytes // of this look, and not yet given to a socket
@@ -218,8 +219,8 @@ func (c *statistics) read() (a ntAnswer, err error) {
 
 // update passes on what an update says.
 func (c *statistics) update(m ntMessage) {
-	var s Socket
-	flow, ok := m.update(&s, c.intern)
+	s := &c.socket
+	flow, ok := m.update(s, c.intern)
 	ref, numbered := m.source()
 	if !ok || !numbered {
 		return
@@ -227,7 +228,7 @@ func (c *statistics) update(m ntMessage) {
 	c.updates++
 	x := c.sources[ref]
 	if x == nil {
-		x = &ntSource{id: c.identify(&s, &flow, ref)}
+		x = &ntSource{id: c.identify(s, &flow, ref)}
 		c.sources[ref], c.ids[x.id] = x, x
 	}
 	x.seen = c.round
@@ -241,7 +242,7 @@ func (c *statistics) update(m ntMessage) {
 	}
 	switch {
 	case s.Closed:
-		x.end(&s)
+		x.end(s)
 		c.forget(ref, x)
 	case x.heard == c.round:
 		return
@@ -253,11 +254,11 @@ func (c *statistics) update(m ntMessage) {
 		s.PID = KernelPID
 	}
 	if s.State == Listen && !s.Closed {
-		c.queue(&s)
+		c.queue(s)
 	}
 	x.heard = c.round
 	if c.hear != nil {
-		c.hear.Hear(&s)
+		c.hear.Hear(s)
 	}
 }
 

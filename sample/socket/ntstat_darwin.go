@@ -45,15 +45,7 @@ func Open(h Hearer) (Lister, error) {
 			break
 		}
 	}
-	numer, denom := sys.Timebase()
-	l.nanoseconds = func(ticks uint64) int64 {
-		hi, lo := bits.Mul64(ticks, uint64(numer))
-		if denom == 0 || hi >= uint64(denom) {
-			return 0
-		}
-		ns, _ := bits.Div64(hi, lo, uint64(denom))
-		return int64(ns)
-	}
+	l.nanoseconds = clock()
 	if lo, err := net.InterfaceByName("lo0"); err == nil {
 		l.loopback = uint32(lo.Index)
 	}
@@ -66,6 +58,23 @@ func Open(h Hearer) (Lister, error) {
 	}
 	l.watch()
 	return l, nil
+}
+
+// clock returns a function that converts ticks of the kernel's continuous clock, and returns 0
+// where their unit is not known: a translated program has ticks of its own.
+func clock() func(ticks uint64) int64 {
+	numer, denom := sys.Timebase()
+	if translated, err := sys.SysctlUint("sysctl.proc_translated"); err == nil && translated == 1 {
+		denom = 0
+	}
+	return func(ticks uint64) int64 {
+		hi, lo := bits.Mul64(ticks, uint64(numer))
+		if denom == 0 || hi >= uint64(denom) {
+			return 0
+		}
+		ns, _ := bits.Div64(hi, lo, uint64(denom))
+		return int64(ns)
+	}
 }
 
 // openControl connects to a kernel control.
