@@ -128,6 +128,8 @@ func clause(c *query.Change, s sides) string {
 		return happened(c, s)
 	case query.Restarted:
 		return fmt.Sprintf("%s restarted at %s (pid %d before, pid %d after)", c.Subject, s.clock(c.At), query.ProcessID(c.Ran), query.ProcessID(c.Runs))
+	case query.ListenerNew, query.ListenerGone:
+		return listens(c, s)
 	case query.ProcessNew:
 		return newSentence(c, s)
 	case query.ProcessVanished:
@@ -146,6 +148,21 @@ func clause(c *query.Change, s sides) string {
 
 // processes names the processes that a change is about, and says whose they are.
 func processes(c *query.Change) string { return c.Subject + c.Whose.Beside(c.Subject) }
+
+// listens says that somebody listens on a port, or that nobody does any more.
+func listens(c *query.Change, s sides) string {
+	who := c.Listener.Label("name")
+	who += c.Whose.Beside(who)
+	switch {
+	case s.hosts() && c.Kind == query.ListenerNew:
+		return fmt.Sprintf("%s listens on %s only %s", who, c.Subject, s.b)
+	case s.hosts():
+		return fmt.Sprintf("%s listens on %s only %s", who, c.Subject, s.a)
+	case c.Kind == query.ListenerNew:
+		return fmt.Sprintf("%s listens on %s, first seen at %s", who, c.Subject, s.clock(c.At))
+	}
+	return fmt.Sprintf("nobody listens on %s any more: until %s %s did", c.Subject, s.clock(c.At), who)
+}
 
 // failures says that processes keep ending badly.
 func failures(c *query.Change) string {
@@ -236,10 +253,12 @@ func amount(c *query.Change, x float64) string {
 }
 
 var aspectVerbs = map[string][2]string{
-	"cpu":    {"uses more CPU", "uses less CPU"},
-	"memory": {"holds more memory", "holds less memory"},
-	"read":   {"reads more from disk", "reads less from disk"},
-	"write":  {"writes more to disk", "writes less to disk"},
+	"cpu":     {"uses more CPU", "uses less CPU"},
+	"memory":  {"holds more memory", "holds less memory"},
+	"read":    {"reads more from disk", "reads less from disk"},
+	"write":   {"writes more to disk", "writes less to disk"},
+	"receive": {"receives more", "receives less"},
+	"send":    {"sends more", "sends less"},
 }
 
 func aspectWords(c *query.Change) string {
@@ -270,7 +289,7 @@ func used(c *query.Consumer, seconds float64) string {
 	for _, io := range []struct {
 		x    float64
 		verb string
-	}{{c.Gains[query.ReadBytes], "read"}, {c.Gains[query.WrittenBytes], "written"}} {
+	}{{c.Gains[query.ReadBytes], "read"}, {c.Gains[query.WrittenBytes], "written"}, {c.Gains[query.NetIn], "received"}, {c.Gains[query.NetOut], "sent"}} {
 		if io.x/seconds > 1e4 {
 			parts = append(parts, human.Bytes(io.x/seconds)+"/s "+io.verb)
 		}

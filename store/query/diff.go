@@ -20,6 +20,8 @@ const (
 	TunableChange   ChangeKind = "tunable"
 	Happened        ChangeKind = "event"
 	Restarted       ChangeKind = "restarted"
+	ListenerNew     ChangeKind = "new listener"
+	ListenerGone    ChangeKind = "vanished listener"
 )
 
 // Change is one difference between two windows.
@@ -30,7 +32,7 @@ type Change struct {
 	// metric's domain, if it has one.
 	Subject, Instance string
 	Metric            *metric.Desc
-	// Aspect is what changed of a process: cpu, memory, read or write.
+	// Aspect is what changed of a process: cpu, memory, read, write, receive or send.
 	Aspect        string
 	Before, After float64
 	Units         metric.Units
@@ -62,6 +64,8 @@ type Change struct {
 	Times   int
 	Until   int64
 	Seconds float64
+	// Listener is the port that is, or was, listened on.
+	Listener *metric.Instance
 	// Process is the process that is new or gone, or the biggest of several.
 	Process *Consumer
 	// Exit is how a vanished process ended, if that was recorded.
@@ -150,7 +154,7 @@ func Compare(a Archive, r DiffRequest) (*Differences, error) {
 	two.close()
 	changes := s.changes(candidates)
 	d.moved = s.moved(candidates)
-	out := slices.Concat(tunables, changes, d.processes(p, names), d.failures(p), d.restarts(), events)
+	out := slices.Concat(tunables, changes, d.processes(p, names), d.failures(p), d.restarts(), d.listeners(), events)
 	sortChanges(out)
 	b := d.belongings(out)
 	if !r.All {

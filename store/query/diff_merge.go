@@ -148,6 +148,10 @@ func (d *differ) machineAspect(c *Change) (aspects []string, total float64) {
 		return []string{"write"}, total * 512
 	case "disk.all.blktotal":
 		return []string{"read", "write"}, total * 512
+	case "network.traffic.in_bytes", "network.all.in.bytes":
+		return []string{"receive"}, total * bytes
+	case "network.traffic.out_bytes", "network.all.out.bytes":
+		return []string{"send"}, total * bytes
 	case "filesys.used":
 		return []string{"write"}, total * base(c.Units) / float64(d.r.B.To-d.r.B.From) * 1e9
 	}

@@ -24,6 +24,8 @@ var aspects = []struct {
 	{"memory", func(c *Consumer, _ float64) float64 { return c.Mean }, metric.Bytes, false, nil, []ProcessLevel{Footprint, Resident}},
 	{"read", func(c *Consumer, sec float64) float64 { return c.Gains[ReadBytes] / sec }, bytesPerSecond, true, []ProcessCounter{ReadBytes}, nil},
 	{"write", func(c *Consumer, sec float64) float64 { return c.Gains[WrittenBytes] / sec }, bytesPerSecond, true, []ProcessCounter{WrittenBytes}, nil},
+	{"receive", func(c *Consumer, sec float64) float64 { return c.Gains[NetIn] / sec }, bytesPerSecond, true, []ProcessCounter{NetIn}, nil},
+	{"send", func(c *Consumer, sec float64) float64 { return c.Gains[NetOut] / sec }, bytesPerSecond, true, []ProcessCounter{NetOut}, nil},
 }
 
 var bytesPerSecond = metric.Units{Space: 1, Time: -1, TimeScale: metric.Sec}
@@ -33,7 +35,7 @@ type aspectSet uint
 
 const (
 	noAspects  aspectSet = 0
-	allAspects aspectSet = 1<<4 - 1
+	allAspects aspectSet = 1<<6 - 1
 )
 
 func (s aspectSet) has(i int) bool { return s>>i&1 != 0 }
@@ -295,7 +297,7 @@ func (d *differ) sizeable(aspect string, before, after float64) (impact float64,
 	if impact < leastImpact || relative(before, after) < leastRelative {
 		return impact, false
 	}
-	return impact, !(aspect == "cpu" && diff < 0.05 || (aspect == "read" || aspect == "write") && diff < 2e5)
+	return impact, !(aspect == "cpu" && diff < 0.05 || aspect != "cpu" && aspect != "memory" && diff < 2e5)
 }
 
 // processChange compares what processes of one name used. It returns the aspect that changed
