@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,6 +15,9 @@ var processMetrics = []string{"state", "num_threads", "vsize", "rss", "fds", "ut
 	"rchar", "wchar", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"}
 
 const processLevels = 5
+
+// netMetrics are those of a process that uses the network.
+var netMetrics = []string{"net_in", "net_out", "net_retrans", "net_opened", "net_accepted", "net_refused", "net_failed"}
 
 // firstSecond is 2025-11-24 00:00:00 UTC.
 const firstSecond = 1763942400e9
@@ -41,7 +45,11 @@ func invent(s *shape, o Options) *Machine {
 	for _, g := range s.groups {
 		v.blocks = append(v.blocks, v.group(g.name, g.metrics, g.others, g.rows))
 	}
-	v.procs = v.group("process", processMetrics, 0, make([]string, processes))
+	metrics := processMetrics
+	if o.Net {
+		metrics = slices.Concat(metrics, netMetrics)
+	}
+	v.procs = v.group("process", metrics, 0, make([]string, processes))
 	v.pace, v.ends = make([]int, processes), make([]int, processes)
 	for i := range processes {
 		v.birth(i, 0)

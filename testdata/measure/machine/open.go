@@ -24,6 +24,8 @@ type Options struct {
 	// such a machine has), and which.
 	Processes int
 	Seed      uint64
+	// Net lets the processes of a machine that is made up use the network.
+	Net bool
 	// Plain leaves the names and units of a recording as they are.
 	Plain bool
 }

@@ -62,6 +62,7 @@ func main() {
 	flag.BoolVar(&o.play.Plain, "once", false, "play the recording once, under its own names")
 	flag.IntVar(&o.play.Processes, "processes", 0, "of a machine that is made up: processes at a time; 0: as many as such a machine has")
 	flag.IntVar(&o.play.Round, "round", 2400, "of an archive or of a machine that is made up: seconds after which it begins again")
+	flag.BoolVar(&o.play.Net, "net", false, "of a machine that is made up: its processes use the network")
 	flag.Uint64Var(&o.play.Seed, "seed", 1, "of a machine that is made up: which")
 	flag.Parse()
 	made, err := run(o)
