@@ -23,7 +23,7 @@ func everyQuestion(path string) [][]string {
 	for _, q := range []string{
 		"", "info", "summary", "events", "events --kind *", "metrics --all", "metrics proc", "at end", "at start+5m", "why", "why --at start+12m", "why --from start --to start+8m",
 		"diff --before 5m", "diff start..start+8m end-8m..end --all -n 0", "ps", "ps --tree --sort name", "ps --from start", "ps *x* --from start -n 0",
-		"ps *x* --from start --step 1s -n 3", "threads --from start", "top", "top --by memory --group parent", "top --group name --by write -n 0", "top --group user", "energy", "energy --on-battery --group name -n 2",
+		"ps *x* --from start --step 1s -n 3", "threads --from start", "top", "top --by memory --group parent", "top --group name --by write -n 0", "top --group user", "energy", "energy --on-battery --group name -n 2", "net", "net --peers",
 		"values proc.psinfo.sname", "values kernel.all.load --from end-2m", "values mem --step 1m", "values filesys.full --step 1s", "values proc.psinfo.utime --step 10s",
 		"rates kernel.all.cpu --step 1m", "rates proc.io.write_bytes --explain", "rates mem.util.used/mem.physmem --step 10s",
 		"ranges kernel proc.memory.rss filesys", "ranges kernel.all.load --step 1m", "ranges mem.util.used/mem.physmem --step 1m", "plot kernel.all.load filesys.full", "plot proc.memory.rss",

@@ -110,6 +110,8 @@ func (s *terminal) await(text string) string {
 var asked = []struct{ typed, want string }{
 	{"replay summ", "summary"},
 	{"replay top --by ener", "energy"},
+	{"replay net --by retr", "retrans"},
+	{"replay net --protocol qu", "quic"},
 	{"replay top --group=us", "--group=user"},
 	{"replay rates --archive mac.txt disk.all.wri", "disk.all.write_bytes"},
 	{"replay rates filesys.full --archive mac.txt -i /dev/disk3s", "/dev/disk3s1"},

@@ -18,6 +18,10 @@ func TestFieldsAreDistinct(t *testing.T) {
 	distinct(t, Places, InRanking, InSummary)
 	distinct(t, Lives)
 	distinct(t, Ledger, InLedger)
+	distinct(t, Net, InNet, InNetAt)
+	distinct(t, Connections, InConnections, InConnectionsAt)
+	distinct(t, Peers, InPeers, InPeersAt)
+	distinct(t, Listeners, InListeners)
 }
 
 func distinct[T any](t *testing.T, fields []Field[T], tables ...[]string) {
