@@ -257,7 +257,7 @@ func (s *Socket) take(f SocketField, run *store.Run) {
 		}
 		if s.known[f] {
 			inc, _ := metric.Increase(run.Metric, s.bits[f], run.Bits[i], 0)
-			s.Gains[f] += inc * base(run.Metric.Units)
+			s.Gains[f] += float64(inc * base(run.Metric.Units))
 		} else {
 			s.first[f], s.known[f], s.Gains[f] = x, true, 0
 		}

@@ -208,7 +208,7 @@ func gainsOf(a Archive, w Window, names ...string) map[string]float64 {
 		}
 		c := *s
 		last[name] = &c
-		gained[name] += gain * base(s.Metric.Units)
+		gained[name] += float64(gain * base(s.Metric.Units))
 	}
 	return gained
 }

@@ -146,7 +146,7 @@ var (
 	}
 	socketOwners = owners(func(r SocketRow, kind string) string { return socketLabel(kind)(r) })
 	socketWhose  = []Field[SocketRow]{
-		{Name: "pid", Key: "pid", Of: socketNumber(func(s *query.Socket) float64 { return float64(query.ProcessID(s.Instance)) }), Unit: Number, Keep: 5},
+		{Name: "pid", Key: "pid", Of: socketNumber(func(s *query.Socket) float64 { return positive(query.ProcessID(s.Instance)) }), Unit: Number, Keep: 5},
 		{Name: "process", Key: "process", Word: socketLabel("name"), Flex: true, Keep: out.Always},
 		{Name: "protocol", Key: "protocol", Title: "proto", Word: socketLabel("protocol"), Keep: 5},
 	}
