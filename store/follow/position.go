@@ -23,8 +23,12 @@ type Position struct {
 	Churn, Events uint64
 }
 
-// version is the first letter of a token.
-const version = "1"
+// The first letter of a token. In one that begins with wide, two bytes say which classes follow: it is for positions
+// with a class that one byte has no bit for.
+const (
+	version = "1"
+	wide    = "2"
+)
 
 // String returns a token that people can pass on and programs can put into a URL: letters,
 // digits, - and _. It is empty for the zero Position.
@@ -39,13 +43,16 @@ func (p Position) String() string {
 		b = append(binary.AppendUvarint(b, uint64(len(p.Archive))<<1|1), p.Archive...)
 	}
 	b = binary.AppendUvarint(binary.AppendUvarint(b, p.Churn), p.Events)
-	var some byte
+	var some uint16
 	for c, at := range p.Ticks {
 		if at != 0 {
 			some |= 1 << c
 		}
 	}
-	b = append(b, some)
+	first := version
+	if b = append(b, byte(some)); some > 0xff {
+		first, b = wide, append(b, byte(some>>8))
+	}
 	before := int64(0) // classes are read at about the same time, mostly
 	for _, at := range p.Ticks {
 		if at != 0 {
@@ -53,7 +60,7 @@ func (p Position) String() string {
 			before = at
 		}
 	}
-	return version + base64.RawURLEncoding.EncodeToString(b)
+	return first + base64.RawURLEncoding.EncodeToString(b)
 }
 
 // ParsePosition is the inverse of String.
@@ -64,6 +71,11 @@ func ParsePosition(token string) (Position, error) {
 	}
 	wrong := fmt.Errorf("%q is not a position in a recording: use one as it was given", shortened(token))
 	rest, ok := strings.CutPrefix(token, version)
+	classes := 1 // bytes
+	if !ok {
+		rest, ok = strings.CutPrefix(token, wide)
+		classes = 2
+	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(rest)
 	if !ok || err != nil || len(token) > longestToken {
 		return p, wrong
@@ -75,10 +87,10 @@ func ParsePosition(token string) (Position, error) {
 		p.Archive = hex.EncodeToString(id)
 	}
 	p.Churn, p.Events = r.Uvarint(), r.Uvarint()
-	some := r.Bytes(1)
+	some := r.Bytes(classes)
 	before := int64(0)
 	for c := range p.Ticks {
-		if len(some) == 1 && some[0]&(1<<c) != 0 {
+		if c/8 < len(some) && some[c/8]&(1<<(c%8)) != 0 {
 			before += r.Varint()
 			p.Ticks[c] = before
 		}

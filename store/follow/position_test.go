@@ -13,7 +13,13 @@ func TestPositions(t *testing.T) {
 	some.Ticks[metric.Process] = 86_395_000_000_000
 	named := Position{Archive: "by hand"}
 	named.Ticks[metric.Static] = -5
-	for _, p := range []Position{{}, some, named, {Archive: "AB"}} {
+	every := some
+	for c := range every.Ticks {
+		every.Ticks[c] = 86_400_000_000_017 + int64(c)
+	}
+	last := Position{Archive: "AB"}
+	last.Ticks[metric.NumClasses-1] = 1
+	for _, p := range []Position{{}, some, named, every, last, {Archive: "AB"}} {
 		token := p.String()
 		got, err := ParsePosition(token)
 		if err != nil || got != p {
@@ -41,6 +47,7 @@ func TestTokensThatAreNone(t *testing.T) {
 
 func FuzzParsePosition(f *testing.F) {
 	f.Add(Position{Archive: "00ff", Events: 3, Ticks: [metric.NumClasses]int64{5, 7}}.String())
+	f.Add(Position{Archive: "00ff", Ticks: [metric.NumClasses]int64{metric.Fast: 5, metric.Network: 7}}.String())
 	f.Fuzz(func(t *testing.T, token string) {
 		if p, err := ParsePosition(token); err == nil && p.String() != token {
 			t.Errorf("%q became %q", token, p.String())
