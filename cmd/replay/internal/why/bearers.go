@@ -118,7 +118,7 @@ func (q *question) unshown(list []*finding) (out []*finding) {
 			case own >= all/2:
 				f.title, _ = q.title(name, since+(until-since)/2)
 				f.culprit = name
-				f.text = fmt.Sprintf("%s %s %s/s, %s of what processes %s%s", f.title, w.did, human.Bytes(own), human.Percent(own/all), w.did, q.when(since, until))
+				f.text = fmt.Sprintf("%s %s %s/s, %s of what processes %s%s", f.title, w.did, human.Bytes(own), human.Percent(own/all), w.did, q.when(since, until)) + q.against(human.Bytes(orZero(e.calm))+"/s")
 				f.sources = append(sourcesOf(name, "", w.metrics...), f.sources...)
 			case nobodys >= all/2:
 				f.text += fmt.Sprintf("; it is not known whose %s of them are", human.Percent(nobodys/all))

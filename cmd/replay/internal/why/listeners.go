@@ -71,10 +71,7 @@ func (q *question) overflowed(p *listener) *finding {
 	if hi == lo {
 		return nil
 	}
-	since, until := p.at[lo]-leastMinute, p.at[hi-1]
-	if k := before(p.at, lo); k >= 0 {
-		since = p.at[k]
-	}
+	since, until := begins(p.at, p.drops, lo, hi), p.at[hi-1]
 	dropped, most := 0.0, 0.0
 	for k := lo; k < hi; k++ {
 		dropped, most = dropped+orZero(p.drops[k]), max(most, orZero(p.backlog[k]))
@@ -150,6 +147,19 @@ func before(at []int64, k int) int {
 	for k--; k >= 0 && at[k] == 0; k-- {
 	}
 	return k
+}
+
+// begins returns when something began whose amounts were counted in some pieces: where the first
+// amount is smaller than the second, it was counted for a part of its piece.
+func begins(at []int64, x []float64, lo, hi int) int64 {
+	since := at[lo] - leastMinute
+	if k := before(at, lo); k >= 0 {
+		since = at[k]
+	}
+	if hi-lo > 1 && x[lo] < x[lo+1] {
+		since = at[lo] - int64(x[lo]/x[lo+1]*float64(at[lo]-since))
+	}
+	return since
 }
 
 // worstPieces returns the longest stretch of pieces that were bad and reach into the window. A

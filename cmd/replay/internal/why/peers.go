@@ -156,7 +156,8 @@ func (q *question) slowness(p *party) *finding {
 		return nil
 	}
 	level := quantile(p.rtt[lo:hi], 0.5)
-	since, until := p.span(lo, hi)
+	since, until := p.at[lo], p.at[hi-1] // A level: it is known for readings only.
+	long := float64(until-since+leastMinute) / 1e9
 	of := make(processes)
 	first, count := p.talksIn(lo, hi, of, func(t *talk) bool { return t.rtt >= limit })
 	if first == nil || hi-lo < 2 && count < 2 || q.woke(since) {
@@ -172,17 +173,31 @@ func (q *question) slowness(p *party) *finding {
 	}
 	f.text += ", for " + of.String()
 	f.brief = f.title + " answered slowly"
-	long := float64(until-since) / 1e9
 	f.weight = grade(0.24, 0.4*logShare(level-usual, slowLeast, slowSevere)) * long / (long + settles) * p.rare(lo, hi, func(k int) bool { return p.rtt[k] >= 0.85*level })
 	if !known {
 		f.weight *= 0.7 // It may always be so.
 	}
-	if name, rate, _ := q.bearer(ways[1], since, until); rate >= fullSpeed {
+	if name, rate := q.inTheWay(since, until); rate > 0 {
 		f.text += fmt.Sprintf("; meanwhile %s sent %s/s", name, human.Bytes(rate))
-		f.weight *= 0.5 // What it sends is in the way.
+		f.weight *= 0.5
 	}
 	f.sources = sourcesOf(first.in.Name, first.in.Key, "network.persocket.round_trip.rtt", "network.persocket.minrtt")
 	return f
+}
+
+// inTheWay returns the program that sent so much more than in the calm stretch that what others
+// sent had to wait for it, and how many bytes a second; 0 if none did.
+func (q *question) inTheWay(since, until int64) (name string, rate float64) {
+	name, rate, _ = q.bearer(ways[1], since, until)
+	if rate < fullSpeed {
+		return "", 0
+	}
+	if q.calm.To != 0 {
+		if _, before, _ := q.bearer(ways[1], q.calm.From, q.calm.To); rate < 2*before {
+			return "", 0
+		}
+	}
+	return name, rate
 }
 
 // losses finds that much of what was sent to a peer had to be sent again.
@@ -208,7 +223,7 @@ func (q *question) losses(p *party) *finding {
 			sent, resent = sent+p.sent[k], resent+p.resent[k]
 		}
 	}
-	since, until := p.span(lo, hi)
+	since, until := begins(p.at, p.resent, lo, hi), p.at[hi-1]
 	of := make(processes)
 	first, _ := p.talksIn(lo, hi, of, func(t *talk) bool { return t.resent > 0 })
 	if first == nil || q.woke(since) {

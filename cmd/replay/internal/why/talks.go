@@ -245,15 +245,6 @@ func (p *party) rare(lo, hi int, bad func(k int) bool) float64 {
 	return 1 - float64(0.9*min(2*m/max(n, 1), 1))
 }
 
-// span returns the time of some pieces.
-func (p *party) span(lo, hi int) (since, until int64) {
-	since, until = p.at[lo]-leastMinute, p.at[hi-1]
-	if k := before(p.at, lo); k >= 0 {
-		since = max(since, p.at[k])
-	}
-	return since, until
-}
-
 // talksIn returns the first of the talks in some pieces that are wanted, and how many connections
 // they belong to, and enters their processes into of.
 func (p *party) talksIn(lo, hi int, of processes, wanted func(*talk) bool) (first *talk, count int) {

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -69,6 +70,7 @@ func steady(p *sim.Proc, w sim.Want, spread float64) *sim.Proc {
 		p.Syncs, p.Switches, p.Packets, p.Bytes, p.Faults, p.Requests = base.Syncs*f, base.Switches*f, base.Packets*f, base.Bytes*f, base.Faults*f, base.Requests*f
 		memory += base.Memory * 0.002 * random(p).NormFloat64()
 		memory += (base.Memory - memory) * 0.02
+		p.Opened, p.Accepted = base.Opened*f, base.Accepted*f
 		p.Memory = memory
 	}
 	return p
@@ -169,6 +171,14 @@ func database(m *sim.Machine) func(*sim.Machine, int) {
 		p := steady(m.Start(nil, "orderapi", "app"), sim.Want{User: 0.05, Sys: 0.02, Switches: 200, Packets: 90, Bytes: 22e3, Memory: 120e3, Shared: 30e3}, 0.5)
 		p.Sockets, p.Files = 20, 60
 	}
+	for i, p := range m.Procs {
+		if p.Name == "orderapi" {
+			m.Connect(p, "net-51c0ffee", 443, false, 900)
+			m.Connect(p, "localhost", 5432, false, 9000)
+			m.Connect(p, fmt.Sprintf("lan-0000%04x", i), 50000+i, true, 4000)
+		}
+	}
+	m.Listen(main, 5432, 244)
 	m.Established = 90
 	cycle := 60 + m.Rand.IntN(120)
 	return func(m *sim.Machine, t int) {
@@ -332,8 +342,25 @@ func web(m *sim.Machine) func(*sim.Machine, int) {
 		p := steady(m.Start(nil, "gunicorn", "app"), sim.Want{User: 0.11, Sys: 0.02, Switches: 120, Packets: 60, Bytes: 50e3, Memory: 140e3, Shared: 20e3, Faults: 30}, 0.6)
 		p.Into, p.Sockets = m.Nets[1], 6
 	}
+	queue := m.Listen(front, 443, 511)
+	var visits []*sim.Conn
+	workers := 0
+	for _, p := range m.Procs {
+		if p.Name == "nginx" && p != front {
+			p.Want.Accepted = 40 / float64(m.Cores)
+			steady(p, p.Want, 0.4)
+			for range 6 {
+				workers++
+				visits = append(visits, m.Connect(p, fmt.Sprintf("net-%08x", 0x11111111*workers), 40000+workers, true, 20e3))
+			}
+		}
+	}
 	m.Established = 400
 	return func(m *sim.Machine, t int) {
+		queue.Backlog = float64(t * 7 % 30)
+		for i, c := range visits { // Visitors go away without a word, and some are far away.
+			c.Silent, c.RTT, c.Resent = (t+i*97)/240%23 == i%23, 9+float64(i*17%160), 0.004
+		}
 		m.Accepts, m.Opens = 40+10*m.Rand.NormFloat64(), 6
 		m.Established = 400 + 30*m.Rand.NormFloat64()
 	}

@@ -9,7 +9,10 @@ var networkTroubles = []trouble{
 	{kind: "sender", least: 0.05, what: []string{"network|packets|sent|went out|eth0"}, begin: sender},
 	{kind: "resent", least: 0.1, what: []string{"again|retrans|resent"}, begin: resent},
 	{kind: "link down", least: 1, what: []string{"link"}, begin: linkDown},
-	{kind: "listen queue", least: 0.1, what: []string{"listen|accept|connections"}, begin: listenQueue},
+	{kind: "listen queue", least: 0.1, lasts: 70, what: []string{"connections waiting|port 8443|listening queue"}, begin: listenQueue},
+	{kind: "refused", least: 0.1, what: []string{"refused|could not"}, begin: refused},
+	{kind: "silent peer", least: 0.1, lasts: 120, what: []string{"answer"}, begin: silentPeer},
+	{kind: "slow peer", least: 0.1, lasts: 200, what: []string{"answered slowly|round trip"}, begin: slowPeer},
 	{kind: "close wait", least: 0.1, what: []string{"CLOSE_WAIT|sockets"}, begin: closeWait},
 	{kind: "connections", least: 0.1, what: []string{"connections|connect"}, begin: connections},
 	{kind: "half open", least: 0.1, what: []string{"half.open|SYN|packets"}, begin: halfOpen},
@@ -60,16 +63,62 @@ func linkDown(c *Case) func(*sim.Machine, int) {
 
 // listenQueue is a listener that does not accept quickly enough.
 func listenQueue(c *Case) func(*sim.Machine, int) {
-	// The recording does not say whose queue it is.
 	p := c.culprit()
+	c.Truth.Who = append(c.Truth.Who, "listening") // diff does not say whose queue it is.
 	p.Sockets = 200
-	c.Truth.Near, c.Truth.Who = c.Truth.Who, nil
+	queue := c.M.Listen(p, 8443, 128)
 	return func(m *sim.Machine, t int) {
-		m.Refused = 0
+		m.Refused, queue.Drops, queue.Backlog = 0, 0, float64(t%3)
 		if c.Active(t) {
 			m.Refused, m.Accepts = 200*c.Strength, m.Accepts+300
+			queue.Drops, queue.Backlog = m.Refused, 129
 		}
 	}
+}
+
+// refused is a process that tries again and again to reach what refuses it.
+func refused(c *Case) func(*sim.Machine, int) {
+	p := c.culprit()
+	return c.while(p, func(p *sim.Proc, t int) {
+		m := p.Machine()
+		p.Refused = 60 * c.Strength
+		p.Opened = p.Refused
+		m.Opens, m.Failed = m.Opens+p.Refused, p.Refused
+		m.Connect(p, "lan-0ddba115", 6379, false, 0).Failed = true
+	})
+}
+
+// silentPeer is another machine that no longer answers a process.
+func silentPeer(c *Case) func(*sim.Machine, int) {
+	p := c.culprit()
+	talks := c.talks(p, "net-0badbeef", 5432)
+	return func(_ *sim.Machine, t int) {
+		for _, one := range talks {
+			one.Silent = c.Active(t)
+		}
+	}
+}
+
+// slowPeer is another machine that answers late.
+func slowPeer(c *Case) func(*sim.Machine, int) {
+	p := c.culprit()
+	talks := c.talks(p, "net-0badbeef", 5432)
+	return func(_ *sim.Machine, t int) {
+		for _, one := range talks {
+			if one.RTT = 9; c.Active(t) {
+				one.RTT = 200 + 4000*c.Strength
+			}
+		}
+	}
+}
+
+// talks are connections of a process to a peer: more, if the trouble is to be greater.
+func (c *Case) talks(p *sim.Proc, peer string, port int) (list []*sim.Conn) {
+	for range 1 + int(20*c.Strength) {
+		list = append(list, c.M.Connect(p, peer, port, false, 3e3))
+	}
+	p.Sockets = len(list)
+	return list
 }
 
 func closeWait(c *Case) func(*sim.Machine, int) {
@@ -110,6 +159,7 @@ func connections(c *Case) func(*sim.Machine, int) {
 		m := p.Machine()
 		p.User, p.Sys, p.Switches, p.Packets, p.Bytes = 0.1*c.Strength, 0.4*c.Strength, 3000*c.Strength, 9000*c.Strength, 600e3*c.Strength
 		m.Opens, m.Failed = m.Opens+3000*c.Strength, 2500*c.Strength
+		p.Opened, p.Failed = 3000*c.Strength, 2500*c.Strength
 	})
 }
 

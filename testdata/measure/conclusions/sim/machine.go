@@ -45,6 +45,9 @@ type Machine struct {
 	Ledger                       Ledger
 
 	tcp
+	Listeners      []*Listener
+	Conns          []*Conn
+	traffic        netUse // of all processes, those that have ended included
 	series         *series
 	second         int
 	booted, start  int64
@@ -206,7 +209,7 @@ func (m *Machine) Record(path string, seconds int, happens ...func(m *Machine, t
 			Labels: []metric.Label{{Name: "cpus", Value: strconv.Itoa(m.Cores)}, {Name: "memory", Value: strconv.FormatInt(int64(m.MemoryMB)<<20, 10)}}},
 		Boot: "boot-" + m.Name, TimeZone: "UTC", Recorder: "1.0.0", ID: "0123456789abcdef", Created: m.start,
 		Intervals: metric.Intervals{metric.Static: metric.Once, metric.Constrained: time.Minute, metric.Polled: 10 * time.Second,
-			metric.Fast: time.Second, metric.Process: 5 * time.Second, metric.Costly: time.Minute},
+			metric.Fast: time.Second, metric.Process: 5 * time.Second, metric.Costly: time.Minute, metric.Network: time.Minute},
 		Catalog: catalog.For(catalog.Linux),
 	})
 	if err != nil {
@@ -249,6 +252,7 @@ func (m *Machine) live() {
 	m.processors()
 	m.memories()
 	m.networks()
+	m.sockets()
 	m.account()
 	m.bury()
 	m.series.pass()

@@ -39,6 +39,7 @@ func (m *Machine) networks() {
 					p.got.packets = p.Packets * min(f, 1)
 					packets += p.got.packets
 					bytes += p.Bytes * min(f, 1)
+					p.net.transfer(m, p.Bytes*min(f, 1), n.Name == "lo")
 				}
 			}
 		}

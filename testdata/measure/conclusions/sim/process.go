@@ -17,8 +17,11 @@ type Want struct {
 	Faults      float64 // minor
 	Packets     float64 // sent, and as many received
 	Bytes       float64 // each way
-	Memory      float64 // KB, its own
-	Shared      float64 // KB, mapped files
+	// Connections a second: opened, accepted, and those that the other side refused or did not
+	// answer.
+	Opened, Accepted, Refused, Failed float64
+	Memory                            float64 // KB, its own
+	Shared                            float64 // KB, mapped files
 }
 
 // A Proc is a process.
@@ -58,6 +61,7 @@ type Proc struct {
 	minor, major        float64
 	swapped, peak       float64 // KB
 	syscr, syscw        float64
+	net                 netUse
 	got                 share
 	blocked             float64 // part of the second
 	sleepingIn, runPart float64
@@ -173,6 +177,15 @@ var processCounters = []struct {
 	{"proc.io.syscw", func(p *Proc) float64 { return p.syscw }},
 	{"proc.io.read_bytes", func(p *Proc) float64 { return p.read }},
 	{"proc.io.write_bytes", func(p *Proc) float64 { return p.wrote }},
+	{"proc.net.in_bytes", func(p *Proc) float64 { return p.net.bytes }},
+	{"proc.net.out_bytes", func(p *Proc) float64 { return p.net.bytes }},
+	{"proc.net.retrans_bytes", func(p *Proc) float64 { return p.net.resent }},
+	{"proc.net.loopback.in_bytes", func(p *Proc) float64 { return p.net.home }},
+	{"proc.net.loopback.out_bytes", func(p *Proc) float64 { return p.net.home }},
+	{"proc.net.opened", func(p *Proc) float64 { return p.net.opened }},
+	{"proc.net.accepted", func(p *Proc) float64 { return p.net.accepted }},
+	{"proc.net.refused", func(p *Proc) float64 { return p.net.refused }},
+	{"proc.net.failed", func(p *Proc) float64 { return p.net.failed }},
 }
 
 // processLevels are the values that only a sweep reads.

@@ -119,7 +119,9 @@ func (m *Machine) shortness() {
 var (
 	processGroup = groupOf("process", "process", processNames())
 	costlyGroup  = groupOf("process costly", "process", namesOf(costlyLevels))
-	runGroup     = groupOf("process run", "", []string{"proc.nprocs", "proc.runq.blocked", "proc.runq.defunct", "proc.runq.kernel", "proc.runq.runnable",
+	trafficGroup = groupOf("traffic", "", []string{"network.traffic.in_bytes", "network.traffic.out_bytes", "network.traffic.retrans_bytes", "network.traffic.unattributed.in_bytes",
+		"network.traffic.unattributed.out_bytes", "network.traffic.closed"})
+	runGroup = groupOf("process run", "", []string{"proc.nprocs", "proc.runq.blocked", "proc.runq.defunct", "proc.runq.kernel", "proc.runq.runnable",
 		"proc.runq.sleeping", "proc.runq.stopped", "proc.started", "proc.exited", "proc.unseen"})
 )
 
@@ -197,7 +199,7 @@ func (m *Machine) sweep(at metric.Stamp, t int) error {
 		}
 	}
 	m.recorded = true
-	if err := m.out.Append(&metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{m.processBlock(at, ghosts, gone, states), m.runBlock(at, counts)}}); err != nil {
+	if err := m.out.Append(&metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{m.processBlock(at, ghosts, gone, states), m.runBlock(at, counts), m.trafficBlock(at)}}); err != nil {
 		return err
 	}
 	if t%60 == 0 {
@@ -205,6 +207,9 @@ func (m *Machine) sweep(at metric.Stamp, t int) error {
 			return err
 		}
 		m.tellBrief(at)
+		if err := m.out.Append(m.socketTick(at)); err != nil {
+			return err
+		}
 	}
 	return m.tell(at.Cont)
 }
