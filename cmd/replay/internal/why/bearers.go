@@ -23,6 +23,16 @@ var ways = []way{
 	{"sent", "went out", "net.out.bytes", "traffic.out", "network.traffic.out_bytes", "network.traffic.unattributed.out_bytes", []string{"proc.net.out_bytes", "proc.net.loopback.out_bytes"}},
 }
 
+// share says how much a program transferred, of what processes did, and of how much it is not known
+// whose it is.
+func (w way) share(own, all, nobodys float64) string {
+	text := fmt.Sprintf("%s %s/s, %s of what processes %s", w.did, human.Bytes(own), human.Percent(own/(all+nobodys)), w.did)
+	if part := nobodys / (all + nobodys); part >= 0.05 {
+		text += fmt.Sprintf(" (of %s it is not known whose they are)", human.Percent(part))
+	}
+	return text
+}
+
 // trafficRecorded reports whether the archive says who transferred what.
 func (q *question) trafficRecorded() bool { return q.a.Lookup(ways[0].total) != nil }
 
@@ -79,7 +89,7 @@ func (q *question) borne(f *finding, key string) {
 	case own >= bears*most && own >= all/2:
 		f.title, _ = q.title(name, f.since+(f.until-f.since)/2)
 		f.culprit = name
-		f.text = fmt.Sprintf("%s %s %s/s, %s of what processes %s; %s", f.title, w.did, human.Bytes(own), human.Percent(own/math.Max(all+nobodys, own)), w.did, f.text)
+		f.text = f.title + " " + w.share(own, all, nobodys) + "; " + f.text
 		f.sources = append(sourcesOf(name, "", w.metrics...), f.sources...)
 		f.weight = min(f.weight+0.02, 1)
 	case nobodys >= bears*most:
@@ -118,7 +128,7 @@ func (q *question) unshown(list []*finding) (out []*finding) {
 			case own >= all/2:
 				f.title, _ = q.title(name, since+(until-since)/2)
 				f.culprit = name
-				f.text = fmt.Sprintf("%s %s %s/s, %s of what processes %s%s", f.title, w.did, human.Bytes(own), human.Percent(own/all), w.did, q.when(since, until)) + q.against(human.Bytes(orZero(e.calm))+"/s")
+				f.text = f.title + " " + w.share(own, all-nobodys, nobodys) + q.when(since, until) + q.against(human.Bytes(orZero(e.calm))+"/s")
 				f.sources = append(sourcesOf(name, "", w.metrics...), f.sources...)
 			case nobodys >= all/2:
 				f.text += fmt.Sprintf("; it is not known whose %s of them are", human.Percent(nobodys/all))
@@ -159,6 +169,17 @@ func (q *question) daily(c *course, since, until int64, level float64) float64 {
 
 // mostDays is how many days before are looked at.
 const mostDays = 7
+
+// strangers says of how many of the connections that closed in a time it is not known whose they
+// were; nothing if that is not most of them.
+func (q *question) strangers(since, until int64) string {
+	closed := q.gained("network.traffic.closed", since, until)
+	part := q.gained("network.traffic.unattributed.closed", since, until) / closed
+	if !(part >= bears) {
+		return ""
+	}
+	return "; of " + human.Percent(part) + " of those that closed it is not known whose they were"
+}
 
 // gained returns how fast a counter of the machine grew in a time; 0 if it was not recorded.
 func (q *question) gained(name string, since, until int64) float64 {

@@ -78,19 +78,20 @@ func (q *question) unborne(all []*finding) []*finding {
 // waiting joins the finding of a program that came to hold ever more of something with that of the
 // other machine that it waited for.
 func waiting(all []*finding, slack int64) []*finding {
-	return slices.DeleteFunc(all, func(f *finding) bool {
-		i := slices.IndexFunc(all, func(c *finding) bool {
-			return c != nil && c.kind == "peer" && slices.Contains(c.about, f.who) && c.since <= f.since+leastMinute+slack && f.since <= c.until
-		})
-		if f.kind != "growth" || i < 0 {
-			return false
+	joins := make(map[*finding]*finding)
+	for _, f := range all {
+		for _, c := range all {
+			if f.kind == "growth" && c.kind == "peer" && slices.Contains(c.about, f.who) && c.since <= f.since+leastMinute+slack && f.since <= c.until {
+				joins[f] = c
+			}
 		}
-		c := all[i]
-		c.text += "; " + f.text
-		c.weight = max(c.weight, min(f.weight+0.02, 1))
-		c.sources = append(c.sources, f.sources...)
-		return true
-	})
+		if c := joins[f]; c != nil {
+			c.text += "; " + f.text
+			c.weight = max(c.weight, min(f.weight+0.02, 1))
+			c.sources = append(c.sources, f.sources...)
+		}
+	}
+	return slices.DeleteFunc(all, func(f *finding) bool { return joins[f] != nil })
 }
 
 // bearsUse answers carries for what processes of one name use.

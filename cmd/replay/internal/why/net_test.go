@@ -26,6 +26,9 @@ metric network.traffic.out_bytes u64 counter - process byte
 metric network.traffic.retrans_bytes u64 counter - process byte
 metric network.traffic.unattributed.in_bytes u64 counter - process byte
 metric network.traffic.unattributed.out_bytes u64 counter - process byte
+metric network.traffic.closed u64 counter - process count
+metric network.traffic.unattributed.closed u64 counter - process count
+metric proc.runq.stopped u32 instant - process count
 metric proc.net.in_bytes u64 counter process process byte
 metric proc.net.out_bytes u64 counter process process byte
 metric proc.net.loopback.in_bytes u64 counter process process byte
@@ -59,8 +62,12 @@ type link struct {
 }
 
 func (l *link) line() string {
-	return fmt.Sprintf(`instance connection %s %s → %s:%s process=%s pid=%s name=%s service=%s protocol=tcp direction=%s peer=%s peer_port=%s port=40000`,
-		l.key, l.process, l.peer, l.port, l.pid, l.pid, l.process, l.service, l.direction, l.peer, l.port)
+	own := "40000"
+	if l.direction == "in" {
+		own = "443"
+	}
+	return fmt.Sprintf(`instance connection %s %s → %s:%s process=%s pid=%s name=%s service=%s protocol=tcp direction=%s peer=%s peer_port=%s port=%s`,
+		l.key, l.process, l.peer, l.port, l.pid, l.pid, l.process, l.service, l.direction, l.peer, l.port, own)
 }
 
 // links are the connections of all tests: four of api to its database, one of restic to a
@@ -84,7 +91,8 @@ func netQuiet() []does {
 		does{"fast", "1s", "network.tcp.listendrops", "rate=0"}, does{"fast", "1s", "network.tcp.attemptfails", "rate=0.1"},
 		does{"fast", "1s", "network.tcp.activeopens", "rate=3"}, does{"fast", "1s", "network.tcp.passiveopens", "rate=30 noise=0.3"},
 		does{"fast", "1s", "network.tcp.retranssegs", "rate=2 noise=0.3"}, does{"fast", "1s", "network.tcp.outsegs", "rate=700 noise=0.3"})
-	for name, form := range map[string]string{"in_bytes": "rate=900000", "out_bytes": "rate=700000", "retrans_bytes": "rate=900", "unattributed.in_bytes": "rate=900", "unattributed.out_bytes": "rate=900"} {
+	for name, form := range map[string]string{"in_bytes": "rate=900000", "out_bytes": "rate=700000", "retrans_bytes": "rate=900", "unattributed.in_bytes": "rate=900", "unattributed.out_bytes": "rate=900",
+		"closed": "rate=30", "unattributed.closed": "rate=1"} {
 		list = append(list, does{"process", "5s", "network.traffic." + name, form})
 	}
 	for key, rates := range map[string][2]string{"80": {"rate=500000 noise=0.3", "rate=600000 noise=0.3"}, "81": {"rate=90000 noise=0.3", "rate=40000 noise=0.3"}, "82": {"rate=100", "rate=900"}} {
@@ -104,6 +112,7 @@ func netQuiet() []does {
 		list = append(list, does{"process", "5s", "proc.psinfo.utime[" + key + "]", "rate=20000000 noise=0.3"}, does{"process", "5s", "proc.psinfo.stime[" + key + "]", "rate=2000000"},
 			does{"process", "5s", "proc.memory.rss[" + key + "]", "level=30000"})
 	}
+	list = append(list, does{"process", "5s", "proc.runq.stopped", "0"}, does{"process", "5s", "proc.psinfo.sname[80]", `"S"`}, does{"costly", "1m", "proc.fd.count[81]", "level=40"})
 	for key, limit := range map[string]string{"tcp_:443": "128", "tcp_:8080": "100"} {
 		list = append(list, does{"network", "1m", "network.listener.backlog[" + key + "]", "1"}, does{"network", "1m", "network.listener.backlog_limit[" + key + "]", limit},
 			does{"network", "1m", "network.listener.drops[" + key + "]", "rate=0"})
@@ -174,6 +183,8 @@ func TestNetworkTrouble(t *testing.T) {
 		{"a peer is slow", connectionsOf("d", 4, slowly), "slow peer", []string{"net-0badbeef:5432 answered slowly", "a round trip took ", "s (calm: 0.01", "for api (pid 81) in shop.service"}, nil},
 		{"a peer does not receive", connectionsOf("d", 4, lossy), "lossy peer", []string{"net-0badbeef:5432 did not receive 2", " % of what api (pid 81) in shop.service sent to it"}, nil},
 		{"a process floods", flooding, "network", []string{"restic (pid 82", ") in backup.service sent ", "of what processes sent; network eth0", "went out"}, nil},
+		{"a process floods beside strangers", all(flooding, map[string]string{"network.traffic.out_bytes": "rate=70000000", "network.traffic.unattributed.out_bytes": "rate=12000000"}),
+			"network", []string{"82 % of what processes sent (of 17 % it is not known whose they are); network eth0"}, nil},
 		{"nobody floods", map[string]string{"network.interface.in.bytes[eth0]": "rate=60000000", "network.traffic.in_bytes": "rate=60000000", "network.traffic.unattributed.in_bytes": "rate=59000000"},
 			"network", []string{"network eth0", "came in", "56.", "of it over connections of which it is not known whose they are"}, nil},
 		{"a process floods, and round trips are longer", all(flooding, connectionsOf("b", 1, map[string]string{"round_trip.rtt": "level=400", "bytes_sent": "rate=58000000", "bytes_retrans": "rate=290000"}),
@@ -187,6 +198,18 @@ func TestNetworkTrouble(t *testing.T) {
 		{"a peer stops, and therefore a queue overflows", all(connectionsOf("d", 4, silent),
 			map[string]string{"network.listener.backlog[tcp_:8080]": "100", "network.listener.drops[tcp_:8080]": "rate=20", "network.tcp.listendrops": "rate=20"}),
 			"peer", []string{"net-0badbeef:5432 stopped answering", "; api (pid 81) in shop.service on port 8080 dropped 20 connections a second"}, nil},
+		{"a peer stops, and therefore files stay open", all(connectionsOf("d", 4, silent), map[string]string{"proc.fd.count[81]": "level=3000"}),
+			"peer", []string{"net-0badbeef:5432 stopped answering", "; api (pid 81) in shop.service came to hold 3000 open files"}, nil},
+		{"a process is stopped, and its queue overflows", all(overflow, map[string]string{"proc.runq.stopped": "1", "proc.psinfo.sname[80]": `"T"`, "proc.psinfo.utime[80]": "rate=0", "proc.psinfo.stime[80]": "rate=0"}),
+			"stopped", []string{"nginx (pid 80) was stopped", "; nginx (pid 80) on port 443 dropped 40 connections a second"}, nil},
+		{"a process computes instead of accepting", all(overflow, map[string]string{"proc.psinfo.utime[80]": "rate=960000000", "kernel.all.cpu.user": "rate=1150 noise=0.1"}),
+			"runaway", []string{"nginx (pid 80", "of a core", "; nginx (pid 80) on port 443 dropped 40 connections a second"}, nil},
+		{"the link is down", all(connectionsOf("d", 4, silent), connectionsOf("v", 6, silent), connectionsOf("b", 1, silent), map[string]string{"network.interface.running[eth0]": "0"}),
+			"link", []string{"network eth0 lost or got its link 2 times", "; 8 peers stopped answering"}, nil},
+		{"all peers stop", all(connectionsOf("d", 4, silent), connectionsOf("v", 6, silent), connectionsOf("b", 1, silent)),
+			"peer", []string{"8 of 8 peers stopped answering at once", "11 connections of api (pid 81) in shop.service, nginx (pid 80) on port 443 and restic (pid 82) in backup.service waited"}, nil},
+		{"strangers", map[string]string{"network.tcp.passiveopens": "rate=3000", "network.traffic.closed": "rate=3000", "network.traffic.unattributed.closed": "rate=2900"},
+			"tcp.opened", []string{"; of 97 % of those that closed it is not known whose they were"}, nil},
 		{"a queue overflows and a process floods", all(overflow, flooding), "", []string{"port 443"}, []string{"restic"}},
 		{"a peer stops and another process is refused", all(connectionsOf("b", 1, silent), refusing), "unreachable", []string{"could not"}, []string{"net-5afe5afe:443 stopped answering"}},
 	} {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 )
 
@@ -39,9 +38,8 @@ const (
 // peers finds other machines that stopped answering, answered slowly, or did not receive what was
 // sent to them.
 func (q *question) peers() ([]*finding, error) {
-	list := q.parties()
 	var out, silent []*finding
-	for _, p := range list {
+	for _, p := range q.parties() {
 		var all []*finding
 		for _, judge := range []func(*party) *finding{q.silence, q.slowness, q.losses} {
 			if f := judge(p); f != nil {
@@ -64,36 +62,41 @@ func (q *question) peers() ([]*finding, error) {
 			silent = append(silent, f)
 		}
 	}
-	return q.atOnce(out, silent, len(list)), q.ctx.Err()
+	return q.atOnce(out, silent), q.ctx.Err()
 }
 
-// atOnce makes one finding of several peers that stopped answering at once.
-func (q *question) atOnce(all, silent []*finding, peers int) []*finding {
-	if len(silent) < severalPeers || 2*len(silent) < peers {
+// atOnce makes one finding of peers that stopped answering at once, if most did: visitors that wait
+// count as well.
+func (q *question) atOnce(all, silent []*finding) []*finding {
+	if len(silent) == 0 {
 		return all
 	}
-	slices.SortStableFunc(silent, func(x, y *finding) int { return cmp.Compare(y.weight, x.weight) })
-	f := silent[0]
-	together := 0
-	var about []string
-	connections := 0.0
-	for _, g := range silent {
-		if g.since <= f.until && f.since <= g.until {
-			together++
-			connections += g.amount
-			for _, name := range g.about {
-				if !slices.Contains(about, name) {
-					about = append(about, name)
-				}
+	f := slices.MaxFunc(silent, func(x, y *finding) int { return cmp.Compare(x.weight, y.weight) })
+	peers, together, connections := 0, 0, 0
+	of := make(processes)
+	for _, p := range q.parties() {
+		seen, most := 0, 0
+		for k, at := range p.at {
+			if at <= f.since || at > f.until {
+				continue
+			}
+			seen, most = seen+p.seen[k], max(most, len(p.stuck[k]))
+			for _, t := range p.stuck[k] {
+				of.add(t.in)
 			}
 		}
+		if seen > 0 {
+			peers++
+		}
+		if most > 0 {
+			together, connections = together+1, connections+most
+		}
 	}
-	if together < severalPeers {
+	if together < severalPeers || 2*together < peers {
 		return all
 	}
-	f.text = fmt.Sprintf("%d of %d peers stopped answering at once%s: %s of %s waited; most likely the network between", together, peers, q.when(f.since, f.until),
-		cli.Count(int(connections), "connection"), names(about))
-	f.who, f.title, f.about = "peers", "peers", about
+	f.text = fmt.Sprintf("%d of %d peers stopped answering at once%s: %s waited; most likely the network between", together, peers, q.when(f.since, f.until), of.connections(connections))
+	f.who, f.title, f.about, f.amount = "peers", "peers", of.names(), float64(connections)
 	f.brief = fmt.Sprintf("%d peers stopped answering", together)
 	return slices.DeleteFunc(all, func(g *finding) bool {
 		return g != f && slices.Contains(silent, g) && g.since <= f.until && f.since <= g.until

@@ -44,6 +44,9 @@ func (q *question) symptom(c *course) *finding {
 	if s.name == "io.stall" {
 		f.text += q.waiters(since, until)
 	}
+	if s.name == "tcp.opened" {
+		f.text += q.strangers(since, until)
+	}
 	if s.brief != "" {
 		f.brief = fmt.Sprintf(s.brief, s.write(high))
 	}
