@@ -15,6 +15,8 @@ import (
 const netMetrics = `interval network 1m
 metric network.interface.in.bytes u64 counter interface fast byte
 metric network.interface.out.bytes u64 counter interface fast byte
+metric network.interface.in.drops u64 counter interface fast count
+metric network.interface.out.drops u64 counter interface fast count
 metric network.tcp.listendrops u64 counter - fast count
 metric network.tcp.attemptfails u64 counter - fast count
 metric network.tcp.activeopens u64 counter - fast count
@@ -88,6 +90,7 @@ func netQuiet() []does {
 		does{"fast", "1s", "network.interface.in.bytes[eth0]", "rate=900000 noise=0.3"}, does{"fast", "1s", "network.interface.out.bytes[eth0]", "rate=700000 noise=0.3"},
 		does{"fast", "1s", "network.interface.in.bytes[lo]", "rate=50000 noise=0.3"}, does{"fast", "1s", "network.interface.out.bytes[lo]", "rate=50000 noise=0.3"},
 		does{"fast", "1s", "network.interface.in.packets[lo]", "rate=40"}, does{"fast", "1s", "network.interface.out.packets[lo]", "rate=40"},
+		does{"fast", "1s", "network.interface.in.drops[eth0]", "rate=0"}, does{"fast", "1s", "network.interface.out.drops[eth0]", "rate=0"},
 		does{"fast", "1s", "network.tcp.listendrops", "rate=0"}, does{"fast", "1s", "network.tcp.attemptfails", "rate=0.1"},
 		does{"fast", "1s", "network.tcp.activeopens", "rate=3"}, does{"fast", "1s", "network.tcp.passiveopens", "rate=30 noise=0.3"},
 		does{"fast", "1s", "network.tcp.retranssegs", "rate=2 noise=0.3"}, does{"fast", "1s", "network.tcp.outsegs", "rate=700 noise=0.3"})
@@ -185,6 +188,7 @@ func TestNetworkTrouble(t *testing.T) {
 		{"a process floods", flooding, "network", []string{"restic (pid 82", ") in backup.service sent ", "of what processes sent; network eth0", "went out"}, nil},
 		{"a process floods beside strangers", all(flooding, map[string]string{"network.traffic.out_bytes": "rate=70000000", "network.traffic.unattributed.out_bytes": "rate=12000000"}),
 			"network", []string{"82 % of what processes sent (of 17 % it is not known whose they are); network eth0"}, nil},
+		{"an interface loses packets", map[string]string{"network.interface.in.drops[eth0]": "rate=300"}, "network", []string{"network eth0 from 03:10:0", ": 300 a second were dropped (calm: 0)"}, nil},
 		{"nobody floods", map[string]string{"network.interface.in.bytes[eth0]": "rate=60000000", "network.traffic.in_bytes": "rate=60000000", "network.traffic.unattributed.in_bytes": "rate=59000000"},
 			"network", []string{"network eth0", "came in", "56.", "of it over connections of which it is not known whose they are"}, nil},
 		{"a process floods, and round trips are longer", all(flooding, connectionsOf("b", 1, map[string]string{"round_trip.rtt": "level=400", "bytes_sent": "rate=58000000", "bytes_retrans": "rate=290000"}),

@@ -30,7 +30,7 @@ var flows = []struct {
 func (q *question) networks() ([]*finding, error) {
 	by := make(map[string]*finding)
 	var list []*finding
-	keys := make(map[*finding]string)
+	carried := make(map[*finding]string) // keys of the interfaces that carried far more; others only lost something
 	f := q.field
 	for _, flow := range flows {
 		for _, c := range f.of[flow.signal] {
@@ -50,8 +50,11 @@ func (q *question) networks() ([]*finding, error) {
 				// Traffic over the loopback interface always has its cause on this machine.
 				g = &finding{kind: "network", who: c.name, topic: "network", cause: !loopback(c.name), since: since, until: until, explains: []string{"network", "tcp", "udp", "peer"},
 					more: append([]string{"rates", "network.interface.in", "network.interface.out", "-i", c.name}, span(q.w.From, q.w.To)...)}
-				by[c.key], keys[g] = g, c.key
+				by[c.key] = g
 				list = append(list, g)
+			}
+			if flow.signal != "net.drops" && flow.signal != "net.errors" {
+				carried[g] = c.key
 			}
 			g.sources = append(g.sources, q.sourcesOfSignal(c.signal, c.name, c.key)...)
 			g.since, g.until = min(g.since, since), max(g.until, until)
@@ -65,8 +68,8 @@ func (q *question) networks() ([]*finding, error) {
 		g.text = "network " + g.who + q.when(g.since, g.until) + ": " + strings.Join(g.also, ", ")
 		if !g.cause {
 			g.brief = g.also[0] + " over " + g.who
-		} else {
-			q.borne(g, keys[g])
+		} else if key, ok := carried[g]; ok {
+			q.borne(g, key)
 		}
 		g.also = nil
 	}
