@@ -287,8 +287,9 @@ func TestLostIsCounted(t *testing.T) {
 		})
 		return uint64(heard+others)+c.lost() >= n
 	})
-	if heard == 0 || heard == n {
-		t.Errorf("%d of %d heard, %d lost", heard, n, c.lost())
+	// Sockets of other programs may have taken all the room.
+	if heard+others == 0 || heard == n {
+		t.Errorf("%d of %d heard, %d others, %d lost", heard, n, others, c.lost())
 	}
 }
 
