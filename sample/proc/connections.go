@@ -111,7 +111,7 @@ var connectionColumns = []struct {
 		if c.peer == "" {
 			return absent(notNamed)
 		}
-		return ofText(c.peer + ":" + strconv.Itoa(int(c.Socket.Peer.Port())))
+		return ofText(endpoint(c.peer, c.Socket.Peer.Port()))
 	}},
 	{"network.persocket.inode", func(c *connectionRow) value {
 		if c.Socket.Inode == 0 {
@@ -221,11 +221,15 @@ func holderOf[P any](h *socket.Holder) *process[P] {
 
 // address writes an address of this machine, as far as it is recorded, and a port.
 func (s *connections[P]) address(addr netip.Addr, port uint16) string {
-	text := s.names.Local(addr)
-	if strings.Contains(text, ":") {
-		text = "[" + text + "]"
+	return endpoint(s.names.Local(addr), port)
+}
+
+// endpoint writes the name or the address of a machine, and a port.
+func endpoint(machine string, port uint16) string {
+	if strings.Contains(machine, ":") {
+		machine = "[" + machine + "]" // of IPv6
 	}
-	return text + ":" + strconv.Itoa(int(port))
+	return machine + ":" + strconv.Itoa(int(port))
 }
 
 // instance returns the instance of a connection, with a name and labels that say whose it is.
@@ -245,15 +249,15 @@ func (s *connections[P]) instance(c *socket.Connection, p *process[P], r *connec
 	if p != nil {
 		who = cmdline.Printable(p.name)
 	}
-	port, peerPort := strconv.Itoa(int(c.Socket.Local.Port())), strconv.Itoa(int(c.Socket.Peer.Port()))
+	port := strconv.Itoa(int(c.Socket.Local.Port()))
 	l.add("direction", direction)
 	l.add("port", port)
 	l.add("peer", r.peer)
 	if c.Socket.Peer.Port() != 0 {
-		l.add("peer_port", peerPort)
+		l.add("peer_port", strconv.Itoa(int(c.Socket.Peer.Port())))
 	}
 	l.add("interface", s.interfaceName(&c.Socket))
-	name := who + " → " + r.peer + ":" + peerPort
+	name := who + " → " + endpoint(r.peer, c.Socket.Peer.Port())
 	if c.Accepted {
 		name = strings.TrimSuffix(who+" :"+port+" ← "+r.peer, " ")
 	}

@@ -169,6 +169,15 @@ func (r *fakeRun) first(group string) *metric.Instance {
 	return nil
 }
 
+// A port can be told from an address before it.
+func TestEndpoint(t *testing.T) {
+	for machine, want := range map[string]string{"net-3f2a9c81": "net-3f2a9c81:443", "203.0.113.7": "203.0.113.7:443", "2001:db8::7": "[2001:db8::7]:443", "fe80::1%en0": "[fe80::1%en0]:443", "": ":443"} {
+		if got := endpoint(machine, 443); got != want {
+			t.Errorf("%s is written %s, not %s", machine, got, want)
+		}
+	}
+}
+
 func TestConnectionsOfTheirOwn(t *testing.T) {
 	networked(t, 3, func(t *testing.T, k *fakeKernel, r *fakeRun, l *fakeLister) {
 		if err := r.source.SetOptions(Options{Network: socket.Options{Named: 2, Key: []byte("a key")}}); err != nil {
