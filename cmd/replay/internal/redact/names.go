@@ -29,8 +29,9 @@ const (
 	aFile      kind = "file"
 	anIface    kind = "interface"
 	anAddress  kind = "address"
-	aNeighbour kind = "lan" // a machine at a private address; these two are how recordings name peers
+	aNeighbour kind = "lan" // a machine at a private address; these three are how recordings name peers
 	aRemote    kind = "net" // any other machine
+	everybody  kind = "multicast"
 	aUUID      kind = "uuid"
 	aModel     kind = "model"
 	aDevice    kind = "device"

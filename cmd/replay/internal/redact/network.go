@@ -22,6 +22,9 @@ func (m *Mapping) connectionName(s string) string {
 			at, arrow = i, a
 		}
 	}
+	if who, ok := strings.CutSuffix(s, " ←"); ok && at < 0 { // the other side was not recorded
+		at, arrow, s = len(who), " ←", who+" ←"
+	}
 	if at < 0 {
 		return m.shaped(socketNumbers, aProcess, s)
 	}
@@ -31,10 +34,16 @@ func (m *Mapping) connectionName(s string) string {
 	} else if strings.HasPrefix(who, ":") && ports(who[1:]) {
 		who, port = "", who
 	}
-	return m.process(who) + port + arrow + m.endpoint(s[at+len(arrow):])
+	if who != nobody {
+		who = m.process(who)
+	}
+	return who + port + arrow + m.endpoint(s[at+len(arrow):])
 }
 
-// listenerInstance maps a port that is listened on: "tcp :443", "tcp 127.0.0.1:5432".
+// nobody stands for the process of a connection that is not known.
+const nobody = "?"
+
+// listenerInstance maps a port that is listened on: "tcp :443", "tcp 127.0.0.1:5432", "tcp :80 in web".
 func (m *Mapping) listenerInstance(in *metric.Instance) *metric.Instance {
 	return &metric.Instance{Key: m.listenerName(in.Key), Name: m.listenerName(in.Name), Labels: m.labelled(in.Labels, labelsOfListeners)}
 }
@@ -44,7 +53,14 @@ func (m *Mapping) listenerName(s string) string {
 	if !ok || !protocols(protocol) {
 		return m.endpoint(s)
 	}
-	return protocol + " " + m.endpoint(address)
+	address, inside, of := strings.Cut(address, " in ") // a network namespace: its number, or the container's name
+	if text := protocol + " " + m.endpoint(address); !of {
+		return text
+	} else if isDigits(inside) {
+		return text + " in " + inside
+	} else {
+		return text + " in " + m.learn(aContainer, inside)
+	}
 }
 
 // endpoint maps an address or a pseudonym of one, and keeps the port after it.
@@ -64,7 +80,7 @@ func (m *Mapping) endpoint(s string) string {
 // peer maps the address of a machine, or the pseudonym by which it was recorded: who has the
 // recording too must not find out from the pseudonym which connection is which.
 func (m *Mapping) peer(s string) string {
-	if s == "" || s == "localhost" || ports(s) || m.names.made(s) {
+	if s == "" || s == "localhost" || s == "an address" || ports(s) || m.names.made(s) {
 		return s
 	}
 	k := aRemote
@@ -73,12 +89,14 @@ func (m *Mapping) peer(s string) string {
 		switch {
 		case a.IsLoopback(), a.IsUnspecified():
 			return s
+		case a.IsMulticast():
+			k = everybody
 		case a.IsPrivate(), a.IsLinkLocalUnicast():
 			k = aNeighbour
 		}
 		s = a.String()
-	} else if kind, _, _ := strings.Cut(s, "-"); kind == string(aNeighbour) {
-		k = aNeighbour
+	} else if recorded, _, _ := strings.Cut(s, "-"); kind(recorded) == aNeighbour || kind(recorded) == everybody {
+		k = kind(recorded)
 	}
 	return m.learn(k, s)
 }

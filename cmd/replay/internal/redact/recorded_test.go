@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,13 +137,14 @@ func TestThisMachine(t *testing.T) {
 	recorder, replay := built.Programs(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.toml")
-	os.WriteFile(config, []byte("[archive]\ndir = \""+dir+"/Zaphod archives\"\ngroup = \"\"\n[classes]\nfast = \"200ms\"\nprocess = \"200ms\"\ncostly = \"1s\"\nthread = \"500ms\"\n[process]\nargs = \"full\"\nthreads = [\"Zaphod*\"]\n"), 0o600)
+	os.WriteFile(config, []byte("[archive]\ndir = \""+dir+"/Zaphod archives\"\ngroup = \"\"\n[classes]\nfast = \"200ms\"\nprocess = \"200ms\"\ncostly = \"1s\"\nthread = \"500ms\"\nnetwork = \"500ms\"\n[network]\npeers = \"address\"\n[process]\nargs = \"full\"\nthreads = [\"Zaphod*\"]\n"), 0o600)
 	home := filepath.Join(dir, "home", "zaphod", "Zaphod's work")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	path := copyOfThis(t, filepath.Join(home, "Zaphodd"))
 	defer lives(t, path, "Zaphod-argv0 secret", "1000.001")()
+	own := listens(t)
 	run := exec.Command(recorder, "run", "--config", config)
 	log := new(bytes.Buffer)
 	run.Stdout, run.Stderr = log, log
@@ -171,6 +173,11 @@ func TestThisMachine(t *testing.T) {
 		t.Fatal("the recording itself says little of Zaphod")
 	}
 	names := []string{secret, "1000.001"}
+	if own != "" {
+		if names = append(names, own); !strings.Contains(before, own) {
+			t.Errorf("the recording does not say that a program listens on %s", own)
+		}
+	}
 	if host, err := os.Hostname(); err == nil && len(host) > 4 {
 		names = append(names, host)
 	}
@@ -229,6 +236,27 @@ func lives(t *testing.T, path string, args ...string) (end func()) {
 		stdin.Close()
 		cmd.Wait()
 	}
+}
+
+// listens listens on an address of this machine that others can reach, and returns it; it returns ""
+// if there is none.
+func listens(t *testing.T) string {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		if p, ok := a.(*net.IPNet); ok && p.IP.To4() != nil && !p.IP.IsLoopback() {
+			l, err := net.Listen("tcp", net.JoinHostPort(p.IP.String(), "0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+			return p.IP.String()
+		}
+	}
+	return ""
 }
 
 // goesOn waits until what is recorded in dir is most of a second longer than it was: all

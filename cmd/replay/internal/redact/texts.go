@@ -55,7 +55,8 @@ var texts = map[string]textMap{
 	"kernel.uname.distro": systems, "kernel.uname.machine": systems, "kernel.uname.release": systems,
 	"kernel.uname.sysname": systems, "kernel.uname.version": systems, "pmda.uname": unames,
 	"pmda.version": systems, "platform": systems,
-	"network.interface.duplex": looksLike(`|full|half|unknown`),
+	"network.interface.bytes_source": looksLike(`counter|connections`),
+	"network.interface.duplex":       looksLike(`|full|half|unknown`),
 
 	"network.persocket.src": endpoints, "network.persocket.dst": endpoints,
 	"network.persocket.process":    textMap(numberKeys),
