@@ -236,3 +236,21 @@ func TestConnectionsOfTheirOwn(t *testing.T) {
 		expectRows(t, r.rows("network.persocket.state"), nil)
 	})
 }
+
+// What the machine transferred has the time of what the processes did: only then do their rates
+// and differences over any window add up.
+func TestTotalsHaveTheTimeOfTheProcesses(t *testing.T) {
+	networked(t, 2, func(t *testing.T, k *fakeKernel, r *fakeRun, l *fakeLister) {
+		l.open = append(l.open, connection(1, 2, 100, 10))
+		for range 3 {
+			r.expect(metric.Process)
+			at := make(map[string]metric.Stamp)
+			for _, f := range r.frames {
+				at[f.Full().Name] = f.Block().At
+			}
+			if at["proc"] == (metric.Stamp{}) || at["network.traffic"] != at["proc"] {
+				t.Errorf("processes at %+v, totals at %+v", at["proc"], at["network.traffic"])
+			}
+		}
+	})
+}

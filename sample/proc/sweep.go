@@ -77,6 +77,7 @@ type census[P any] struct {
 	next    [metric.NumClasses]int32
 	opened  bool
 	last    metric.Stamp // of the sweep before
+	stamped metric.Stamp // the time of the rows of this sweep
 	// finals are the ended processes whose last totals no row holds yet.
 	finals []*process[P]
 	all    []*process[P] // scratch of known
@@ -118,7 +119,8 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 	if s.sockets {
 		s.listSockets(c, now)
 	}
-	s.stamp(c.Now()) // lists may be long, and no process has been read yet
+	s.stamped = c.Now() // lists may be long, and no process has been read yet
+	s.stamp(s.stamped)
 	s.meetBusiest(c, now)
 	unmet := s.walk(c, now)
 	c.Now()

@@ -82,13 +82,13 @@ func (t *traffic[P]) notice() string {
 	return t.net.lister.Notice()
 }
 
-// read implements follower.
+// read implements follower. The frames have the time of the processes, with whose totals theirs
+// add up.
 func (t *traffic[P]) read(c *sample.Context, frames []*sample.Frame) {
-	at := c.Now()
 	for _, f := range frames {
-		f.Reset(at)
+		f.Reset(t.stamped)
 		if t.net.why != metric.Present {
-			f.Miss(at, t.net.why)
+			f.Miss(t.stamped, t.net.why)
 		}
 	}
 	if t.net.why != metric.Present {
@@ -98,7 +98,7 @@ func (t *traffic[P]) read(c *sample.Context, frames []*sample.Frame) {
 		return slices.DeleteFunc(slices.Clone(frames), func(f *sample.Frame) bool { return f.Full() != g })
 	}
 	if t.chooses(frames) {
-		t.connections.fill(at, t.net.book.Named(), of(t.connections.of))
+		t.connections.fill(t.stamped, t.net.book.Named(), of(t.connections.of))
 		t.net.others, t.net.unnamed = t.net.book.Others()
 	}
 	if frames := of(t.listeners.of); len(frames) > 0 {
