@@ -1,0 +1,216 @@
+package software
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func at(s string) time.Time {
+	t, err := time.Parse(time.DateTime, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func TestLines(t *testing.T) {
+	zone := time.FixedZone("", 3600)
+	for _, c := range []struct {
+		parser parser
+		lines  string
+		want   []Change
+	}{
+		{dpkg{zone}, "2025-06-24 14:36:25 upgrade libsystemd0:amd64 252.36-1~deb12u1 252.38-1~deb12u1", []Change{{at("2025-06-24 13:36:25"), Changed, "libsystemd0", "252.36-1~deb12u1", "252.38-1~deb12u1", ""}}},
+		{dpkg{zone}, "2025-06-24 14:36:25 install nginx:amd64 <none> 1.28.0-1", []Change{{at("2025-06-24 13:36:25"), Installed, "nginx", "", "1.28.0-1", ""}}},
+		{dpkg{zone}, "2025-06-24 14:36:25 install nginx:amd64 1.28.0-1 1.28.0-1", []Change{{at("2025-06-24 13:36:25"), Reinstalled, "nginx", "1.28.0-1", "1.28.0-1", ""}}},
+		{dpkg{zone}, "2025-06-24 14:36:25 remove nginx:amd64 1.28.0-1 <none>", []Change{{at("2025-06-24 13:36:25"), Removed, "nginx", "1.28.0-1", "", ""}}},
+		{dpkg{zone}, "2025-06-24 14:36:25 status installed nginx:amd64 1.28.0-1\n2025-06-24 14:36:25 startup archives unpack\n2025-06-24 14:36:25 configure nginx:amd64 1 <none>\n2025-06-24 upgrade a b c d", nil},
+
+		{pacman{zone}, "[2026-01-02T03:04:05+0000] [ALPM] upgraded linux (6.1-1 -> 6.2-1)", []Change{{at("2026-01-02 03:04:05"), Changed, "linux", "6.1-1", "6.2-1", ""}}},
+		{pacman{zone}, "[2026-01-02 03:04] [ALPM] installed a-b (1.0-1)", []Change{{at("2026-01-02 02:04:00"), Installed, "a-b", "", "1.0-1", ""}}},
+		{pacman{zone}, "[2026-01-02T03:04:05+0000] [ALPM] removed a (1.0-1)", []Change{{at("2026-01-02 03:04:05"), Removed, "a", "1.0-1", "", ""}}},
+		{pacman{zone}, "[2026-01-02T03:04:05+0000] [ALPM] downgraded a (2 -> 1)", []Change{{at("2026-01-02 03:04:05"), Changed, "a", "2", "1", ""}}},
+		{pacman{zone}, "[2026-01-02T03:04:05+0000] [ALPM] transaction started\n[2026-01-02T03:04:05+0000] [PACMAN] Running 'pacman -Syu'\n[2026-01-02T03:04:05+0000] [ALPM] upgraded linux 6.1", nil},
+
+		{zypper{zone}, "# a comment\n2026-01-02 03:04:05|install|nginx|1.27-1.1|x86_64|root@host|repo|sum|\n2026-01-02 03:04:06|remove |nginx|1.26-1.1|x86_64|root@host|\n2026-01-02 03:04:06|command|root@host|'zypper' 'in'|",
+			[]Change{{at("2026-01-02 02:04:05"), Installed, "nginx", "", "1.27-1.1", ""}, {at("2026-01-02 02:04:06"), Removed, "nginx", "1.26-1.1", "", ""}}},
+
+		{&dnf{}, "2026-01-02T03:04:05+0000 SUBDEBUG Upgrade: nginx-1:1.28.0-1.el9.x86_64\n2026-01-02T03:04:06+0000 SUBDEBUG Upgrade: zlib-1.3-1.el9.x86_64\n" +
+			"2026-01-02T03:04:07+0000 SUBDEBUG Upgraded: zlib-1.2-1.el9.x86_64\n2026-01-02T03:04:08+0000 SUBDEBUG Upgraded: nginx-1:1.26.3-1.el9.x86_64\n2026-01-02T03:04:08+0000 INFO --- logging initialized ---",
+			[]Change{{at("2026-01-02 03:04:06"), Changed, "zlib", "1.2-1.el9", "1.3-1.el9", ""}, {at("2026-01-02 03:04:05"), Changed, "nginx", "1:1.26.3-1.el9", "1:1.28.0-1.el9", ""}}},
+		{&dnf{}, "2026-01-02T03:04:05Z SUBDEBUG Installed: python3-libs-3.9.1-1.el9.x86_64\n2026-01-02T03:04:05+0000 SUBDEBUG Erase: a-0:1-2.noarch",
+			[]Change{{at("2026-01-02 03:04:05"), Installed, "python3-libs", "", "3.9.1-1.el9", ""}, {at("2026-01-02 03:04:05"), Removed, "a", "1-2", "", ""}}},
+		{&dnf{}, "2026-01-02T03:04:05Z SUBDEBUG Upgraded: a-1-2.noarch\n2026-01-02T03:04:05Z SUBDEBUG Installed: nonsense", nil},
+	} {
+		var got []Change
+		for _, l := range strings.Split(c.lines, "\n") {
+			if c, ok := c.parser.line(l); ok {
+				c.At = c.At.UTC()
+				got = append(got, c)
+			}
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%T %s\n got %v\nwant %v", c.parser, c.lines, got, c.want)
+		}
+	}
+}
+
+func TestLists(t *testing.T) {
+	was, err := Apk(strings.NewReader("P:musl\nV:1.2.4-r2\nA:x86_64\n\nP:busybox\nV:1.36-r1\n\nP:curl\nV:8.1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, _ := Apk(strings.NewReader("P:musl\nV:1.2.5-r0\n\nC:x\nP:busybox\nV:1.36-r1\n\nP:zlib\nV:1.3\n"))
+	now := at("2026-01-02 03:04:05")
+	want := []Change{{now, Removed, "curl", "8.1", "", ""}, {now, Changed, "musl", "1.2.4-r2", "1.2.5-r0", ""}, {now, Installed, "zlib", "", "1.3", ""}}
+	if got := Compare(was, is, now); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v", got)
+	}
+}
+
+const history = `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0"><array>
+<dict><key>contentType</key><string>config-data</string><key>date</key><date>2026-09-16T01:02:03Z</date><key>displayName</key><string>XProtectPlistConfigData</string>
+<key>displayVersion</key><string>5312</string><key>packageIdentifiers</key><array><string>com.example.a</string></array><key>processName</key><string>softwareupdated</string></dict>
+<dict><key>date</key><date>2026-09-17T01:02:03Z</date><key>displayName</key><string>macOS 27.0.1 &amp; more</string><key>displayVersion</key><string>27.0.1</string></dict>
+<dict><key>displayName</key><string>without a date</string></dict>
+</array></plist>`
+
+func TestInstallHistory(t *testing.T) {
+	want := []Change{
+		{at("2026-09-16 01:02:03"), Installed, "XProtectPlistConfigData", "", "5312", "softwareupdated"},
+		{at("2026-09-17 01:02:03"), Installed, "macOS 27.0.1 & more", "", "27.0.1", ""},
+	}
+	if got, err := InstallHistory(strings.NewReader(history)); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := InstallHistory(strings.NewReader(strings.Repeat("<array>", 100))); err == nil {
+		t.Error("a hundred lists within each other are a history")
+	}
+}
+
+// A log is read on from where it was read to: also while it is written, when it was rotated, and
+// when it was cut.
+func TestFollow(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "var/log/dpkg.log")
+	os.MkdirAll(filepath.Dir(path), 0o755)
+	write := func(how int, text string) {
+		t.Helper()
+		f, err := os.OpenFile(path, how|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString(text)
+		f.Close()
+	}
+	line := func(name string) string { return "2026-01-02 03:04:05 install " + name + ":all <none> 1\n" }
+	logs := NewLogs(root, time.UTC)
+	expect := func(want string) {
+		t.Helper()
+		var got []string
+		if err := logs.Follow(at("2026-01-01 00:00:00"), func(log string, c Change) { got = append(got, c.Package) }); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+	expect("") // no log at all
+	write(os.O_APPEND, "2025-01-02 03:04:05 install old:all <none> 1\n"+line("a")+line("b")[:20])
+	expect("a")
+	expect("")
+	write(os.O_APPEND, line("b")[20:]+line("c"))
+	expect("b c")
+	write(os.O_APPEND, line("d"))
+	os.Rename(path, path+".1")
+	write(os.O_APPEND, line("eeee"))
+	expect("d eeee")
+	write(os.O_TRUNC, line("f"))
+	expect("f")
+	write(os.O_APPEND, strings.Repeat("x", 100<<10)+"\n"+line("g"))
+	expect("g")
+}
+
+// The first look at a large log reads its last part, and a log that grows quickly is read in steps.
+func TestFollowIsBounded(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "var/log/dpkg.log")
+	os.MkdirAll(filepath.Dir(path), 0o755)
+	var b strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&b, "2026-01-02 03:04:05 install p%d:all <none> 1\n", i)
+	}
+	os.WriteFile(path, []byte(b.String()), 0o644)
+	logs := NewLogs(root, time.UTC)
+	count := func() (n int) {
+		if err := logs.Follow(time.Time{}, func(string, Change) { n++ }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := count(); n < mostOld/60 || n > mostOld/40 {
+		t.Errorf("%d changes in the last part", n)
+	}
+	os.WriteFile(path, []byte(b.String()[:100]), 0o644)
+	count()
+	os.WriteFile(path, []byte(b.String()), 0o644)
+	total := 0
+	for n := count(); n > 0; n = count() {
+		if total += n; n*45 > most+most/2 {
+			t.Errorf("%d changes in one look", n)
+		}
+	}
+	if total < 39_990 {
+		t.Errorf("%d changes", total)
+	}
+}
+
+// Nothing leads the reader elsewhere, and nothing makes it wait.
+func TestOnlyFiles(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "var/log")
+	os.MkdirAll(dir, 0o755)
+	os.WriteFile(filepath.Join(root, "elsewhere"), []byte("2026-01-02 03:04:05 install a:all <none> 1\n"), 0o644)
+	os.Symlink(filepath.Join(root, "elsewhere"), filepath.Join(dir, "dpkg.log"))
+	if err := syscall.Mkfifo(filepath.Join(dir, "pacman.log"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err := NewLogs(root, time.UTC).Follow(time.Time{}, func(string, Change) { n++ })
+	if err == nil || n != 0 {
+		t.Errorf("%v, %d changes", err, n)
+	}
+}
+
+func FuzzLogs(f *testing.F) {
+	f.Add("2025-06-24 14:36:25 upgrade a:amd64 1 2")
+	f.Add("[2026-01-02T03:04:05+0000] [ALPM] upgraded linux (6.1-1 -> 6.2-1)")
+	f.Add("2026-01-02 03:04:05|install|nginx|1.27-1.1|x86_64|")
+	f.Add("2026-01-02T03:04:05+0000 SUBDEBUG Installed: nginx-1:1.28.0-1.el9.x86_64")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range []parser{dpkg{time.UTC}, pacman{time.UTC}, zypper{time.UTC}, &dnf{}} {
+			c, ok := p.line(text)
+			if !ok {
+				continue
+			}
+			for _, s := range []string{c.Package, c.Was, c.Is} {
+				if len(s) > longestWord+3 || strings.ContainsAny(s, "\x1b\n\x00") {
+					t.Errorf("%T: %q", p, s)
+				}
+			}
+		}
+	})
+}
+
+func FuzzInstallHistory(f *testing.F) {
+	f.Add(history)
+	f.Fuzz(func(t *testing.T, text string) { InstallHistory(strings.NewReader(text)) })
+}
