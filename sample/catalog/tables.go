@@ -27,6 +27,7 @@ var tables = [][]row{
 	procOwnRows,
 	procOwnerRows,
 	recorderRows,
+	reportRows,
 	sysctlHwRows,
 	sysctlKernRows,
 	sysctlOtherRows,

@@ -47,6 +47,24 @@ const (
 	EventDistrustEnd   EventKind = "distrust end"
 )
 
+// Kinds of events that the system itself wrote down: in reports, in its log, in the logs of what
+// installs software. The label "source" says where, "rule" which kind of text it was.
+const (
+	EventCrash    EventKind = "crash"           // a program did what the processor or the system refuses
+	EventHang     EventKind = "hang"            // a program, a task or a processor did not go on
+	EventKill     EventKind = "kill"            // the system ended a process, for want of memory or at a limit
+	EventLimit    EventKind = "limit"           // a program used more than the system thinks right
+	EventReset    EventKind = "forced reset"    // the machine was reset, or lost power
+	EventKernel   EventKind = "kernel"          // the kernel reported an error of its own or of a device
+	EventService  EventKind = "service failure" // a service failed, or was started again after it had
+	EventSoftware EventKind = "software"        // something was installed, removed or changed to another version
+)
+
+// SaidKinds are all kinds of events that the system itself wrote down, besides panics.
+var SaidKinds = []EventKind{
+	EventCrash, EventHang, EventKill, EventLimit, EventReset, EventKernel, EventService, EventSoftware,
+}
+
 // Event is something that happened at an instant. Where it ended a period (a gap, a sleep), the
 // label "from" holds the wall clock of the period's beginning in RFC 3339 and "seconds" its
 // length: see Period.
