@@ -93,7 +93,7 @@ as_mac() {
 	local arch=$1 host=$mac/darwinhost
 	shift
 	[ "$arch" = amd64 ] || host=$mac/darwinhost-$arch
-	GOOS=darwin GOARCH=$arch CGO_ENABLED=0 go test -short -timeout 20m -exec "$host --scenario $mac/scenarios/macbook-m.scn" "$@"
+	DARWINHOST_SYSLOG=$scratch/syslog GOOS=darwin GOARCH=$arch CGO_ENABLED=0 go test -short -timeout 20m -exec "$host --scenario $mac/scenarios/macbook-m.scn" "$@"
 }
 
 scratch=$(mktemp -d)

@@ -104,6 +104,9 @@ func (a *app) record(f runFlags) error {
 	screen := newScreen(to)
 	level := new(slog.LevelVar)
 	log := newLog(screen, cfg.Log.Format, level)
+	if f.logFile == "" || runtime.GOOS == "darwin" {
+		log = serviceLog(log, screen, cfg.Log.Format, level)
+	}
 	sources, done, err := a.open(cfg)
 	if err != nil {
 		return err

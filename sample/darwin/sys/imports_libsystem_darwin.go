@@ -27,6 +27,7 @@ package sys
 //go:cgo_import_dynamic libc_proc_pid_rusage proc_pid_rusage "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_proc_pidfdinfo proc_pidfdinfo "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_proc_pidpath proc_pidpath "/usr/lib/libSystem.B.dylib"
+//go:cgo_import_dynamic libc_syslog syslog "/usr/lib/libSystem.B.dylib"
 
 var (
 	addr___error                  uintptr
@@ -54,4 +55,5 @@ var (
 	addr_proc_pid_rusage          uintptr
 	addr_proc_pidfdinfo           uintptr
 	addr_proc_pidpath             uintptr
+	addr_syslog                   uintptr
 )

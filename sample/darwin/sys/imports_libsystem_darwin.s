@@ -124,3 +124,8 @@ TEXT libc_proc_pidpath_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_proc_pidpath(SB)
 GLOBL	·addr_proc_pidpath(SB), RODATA, $8
 DATA	·addr_proc_pidpath(SB)/8, $libc_proc_pidpath_trampoline<>(SB)
+
+TEXT libc_syslog_trampoline<>(SB),NOSPLIT,$0-0
+	JMP	libc_syslog(SB)
+GLOBL	·addr_syslog(SB), RODATA, $8
+DATA	·addr_syslog(SB)/8, $libc_syslog_trampoline<>(SB)

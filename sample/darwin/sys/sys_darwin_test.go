@@ -141,3 +141,17 @@ func TestCallsOnAGrowingStack(t *testing.T) {
 	go func() { done <- descend(500) }()
 	<-done
 }
+
+// A text is written as it is, whatever looks like a format in it. Where DARWINHOST_SYSLOG names
+// a file, that is what the unified log got.
+func TestSyslog(t *testing.T) {
+	path := os.Getenv("DARWINHOST_SYSLOG")
+	Syslog(4, "100 % of %s, %n and \x00 all")
+	if path == "" {
+		return
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || !strings.HasSuffix(string(b), "<4>100 % of %s, %n and  all\n") {
+		t.Errorf("%q, %v", b, err)
+	}
+}
