@@ -22,7 +22,7 @@ func WakeReason() string {
 // new releases.
 func panicReports() []string {
 	const dir = "/Library/Logs/DiagnosticReports/"
-	return matching(dir+"Kernel*.panic", dir+"panic-*.panic", dir+"panic-*.ips", dir+"*/panic-*.panic")
+	return matching(dir+"Kernel*.panic", dir+"panic-*.panic", dir+"panic-*.ips", dir+"*/panic-*.panic", dir+"*/panic-*.ips")
 }
 
 // TCPGate describes whether the kernel withholds its TCP counters from this user.
