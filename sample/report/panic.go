@@ -101,11 +101,11 @@ func epoch(s string) time.Time {
 }
 
 func (p *parser) finishPanic() {
-	if p.r.Kind != KernelPanic || !p.panic.seen {
+	if p.r.Kind != KernelPanic && p.r.Kind != Reset || !p.panic.seen {
 		return
 	}
 	t := &p.panic.first
-	if p.panic.ofMacOS.Text != "" {
+	if strings.HasPrefix(p.panic.ofMacOS.Text, "panic(") { // else it says "not yet set"
 		t = &p.panic.ofMacOS
 		if t.Booted.IsZero() {
 			t.Booted = p.panic.first.Booted

@@ -75,7 +75,7 @@ func (p *parser) parse() bool {
 	switch p.r.Kind {
 	case Telemetry, Stackshot, Watchdog: // nothing in their bodies is wanted
 		return true
-	case KernelPanic:
+	case KernelPanic, Reset: // a forced reset may come with stacks like a panic
 		p.in.allow(largestPanic)
 	}
 	switch c, ok = p.in.next(); {
