@@ -119,6 +119,7 @@ type File struct {
 	arrays  []entryArray
 	fields  map[uint64]field // by the offset of the object
 	spent   int64            // bytes read and unpacked
+	charged int64            // those that a look has counted
 }
 
 // entryArray is a part of the list of entries.

@@ -2,6 +2,8 @@ package systemd
 
 import (
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -165,3 +167,19 @@ func (w *writer) line(t testing.TB, numbers ...uint64) {
 }
 
 const start = 1_763_900_000_000_000
+
+// save writes into the same file, as journald does.
+func (w *writer) save(t testing.TB, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o640)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(w.bytes, 0); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,69 @@
+package systemd
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Mark is how far a journal was read. It is small, and is kept between runs.
+type Mark struct {
+	Streams []StreamMark `json:"streams"`
+}
+
+// StreamMark is the last entry that was read of files that continue each other.
+type StreamMark struct {
+	Stream    string `json:"stream"` // "log/system", "run/system", "log/user-1000"
+	Sequence  ID     `json:"sequence"`
+	Seq       uint64 `json:"seq"`
+	Received  uint64 `json:"received"`
+	Boot      ID     `json:"boot"`
+	Monotonic uint64 `json:"monotonic"`
+}
+
+// maxStreams is how many streams are followed: the system's, and those of the users who were
+// active last.
+const maxStreams = 64
+
+const maxMark = 32 << 10
+
+// ParseMark reads what Text has written.
+func ParseMark(text []byte) (m Mark, err error) {
+	if len(text) > maxMark {
+		return m, errors.New("the mark is too long")
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return Mark{}, err
+	}
+	if len(m.Streams) > maxStreams {
+		return Mark{}, errors.New("the mark has too many streams")
+	}
+	return m, nil
+}
+
+// Text is the mark as it is kept.
+func (m Mark) Text() []byte {
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // of numbers and names
+	}
+	return text
+}
+
+// Mark is how far has been read.
+func (d *Directory) Mark() Mark {
+	var m Mark
+	for _, s := range d.streams {
+		if s.begun {
+			m.Streams = append(m.Streams, s.mark)
+		}
+	}
+	for _, was := range d.marks {
+		if len(m.Streams) < maxStreams {
+			m.Streams = append(m.Streams, was)
+		}
+	}
+	slices.SortFunc(m.Streams, func(a, b StreamMark) int { return strings.Compare(a.Stream, b.Stream) })
+	return m
+}
