@@ -25,6 +25,7 @@ import (
 	"tachograph/config"
 	"tachograph/config/trust"
 	"tachograph/sample"
+	"tachograph/sample/metric"
 	"tachograph/sample/platform"
 )
 
@@ -119,7 +120,7 @@ func (a *app) record(f runFlags) error {
 		Open: service.OpenStore(cfg, sample.Version(), a.now, log),
 		Machine: service.Machine{
 			Now: a.now, Zone: platform.Zone, Slept: platform.Slept, WakeReason: platform.WakeReason, Usage: platform.Usage, Worked: platform.Worked, OnBattery: platform.OnBattery,
-			BootID: platform.BootID(), Host: platform.ThisHost(), History: platform.History, TCPGate: platform.TCPGate,
+			BootID: platform.BootID(), Host: platform.ThisHost(), History: history(sources), TCPGate: platform.TCPGate,
 		},
 	})
 	if err != nil {
@@ -128,6 +129,15 @@ func (a *app) record(f runFlags) error {
 	}
 	log.Info(startMessage, "archives", cfg.Archive.Dir, "configuration", cfg.File, "pid", os.Getpid())
 	return serve(s, f.length, signals, screen, log)
+}
+
+// history returns a function for what happened to the machine since the last run, which also says to
+// the sources since when.
+func history(sources []sample.Source) func(past time.Time, sameBoot bool) []metric.Event {
+	return func(past time.Time, sameBoot bool) []metric.Event {
+		platform.Since(sources, past)
+		return platform.History(past, sameBoot)
+	}
 }
 
 // checkDir refuses an archive directory that other users could replace. If root works in

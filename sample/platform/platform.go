@@ -15,6 +15,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/proc"
 	"tachograph/sample/proc/cmdline"
+	"tachograph/sample/said"
 	"tachograph/sample/socket"
 )
 
@@ -59,7 +60,49 @@ func join(opt Options, openSystem func() ([]sample.Source, error)) ([]sample.Sou
 		}
 		return nil, err
 	}
-	return append(system, processes...), nil
+	all := append(system, processes...)
+	return append(all, said.New(opt.Root, time.Now(), whoseIn(processes))), nil
+}
+
+// whoseIn returns a function that finds the process that had a pid at an instant among what the
+// sources of processes know.
+func whoseIn(processes []sample.Source) said.Whose {
+	for _, s := range processes {
+		if known, ok := s.(interface {
+			Whose(pid int32, at time.Time) (key string, owners []metric.Label, ok bool)
+		}); ok {
+			return func(pid int32, at time.Time) (said.Who, bool) {
+				key, owners, ok := known.Whose(pid, at)
+				return said.Who{Key: key, Owners: owners}, ok
+			}
+		}
+	}
+	return nil
+}
+
+// longestPast is how far back what the system wrote down is read at most, and usualPast how far
+// where nothing was recorded before.
+const (
+	longestPast = 30 * 24 * time.Hour
+	usualPast   = 24 * time.Hour
+)
+
+// Since tells the sources when something was last recorded, the zero time if never: what the
+// system wrote down since then is recorded at its own time.
+func Since(sources []sample.Source, past time.Time) {
+	now := time.Now()
+	since := now.Add(-usualPast)
+	if !past.IsZero() {
+		since = past
+	}
+	if longest := now.Add(-longestPast); since.Before(longest) {
+		since = longest
+	}
+	for _, s := range sources {
+		if older, ok := s.(interface{ Since(time.Time) }); ok {
+			older.Since(since)
+		}
+	}
 }
 
 // Worked is the processor time that this process has used.

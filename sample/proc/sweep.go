@@ -78,6 +78,7 @@ type census[P any] struct {
 	opened  bool
 	last    metric.Stamp // of the sweep before
 	stamped metric.Stamp // the time of the rows of this sweep
+	late    lately
 	// finals are the ended processes whose last totals no row holds yet.
 	finals []*process[P]
 	all    []*process[P] // scratch of known
@@ -243,6 +244,7 @@ func (s *processes[P, R]) fillMet() {
 func (s *processes[P, R]) farewell(c *sample.Context, p *process[P], now metric.Stamp) {
 	if !p.told {
 		p.told = true
+		s.late.add(p.pid, p.instance)
 		emit(c, exitEvent(p.instance, p.name, s.last, s.k.ending(p, now)))
 		if p.held != nil {
 			s.net.mourned = append(s.net.mourned, p.held)

@@ -1,0 +1,147 @@
+package said
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/software"
+)
+
+// change makes a fact of a change of software.
+func change(source string, c software.Change) Fact {
+	f := Fact{Kind: metric.EventSoftware, At: c.At}
+	f.add("source", source)
+	f.add("what", string(c.Verb))
+	f.add("package", c.Package)
+	f.add("was", c.Was)
+	f.add("is", c.Is)
+	f.add("by", c.By)
+	f.Text = c.Package
+	switch c.Verb {
+	case software.Changed:
+		f.Text += " " + c.Was + " → " + c.Is
+	case software.Removed:
+		f.Text += " " + c.Was + " was removed"
+	case software.Installed:
+		f.Text += " " + c.Is + " was installed"
+	default:
+		f.Text += " " + c.Is + " was " + string(c.Verb)
+	}
+	f.Text += " (" + source + ")"
+	return f
+}
+
+// packageLogs reads the logs of package managers.
+type packageLogs struct{ logs *software.Logs }
+
+func (p packageLogs) look(_ metric.Stamp, since time.Time, found func(Fact)) error {
+	return p.logs.Follow(since, func(log string, c software.Change) { found(change(log, c)) })
+}
+
+func (packageLogs) close() {}
+
+// changedFile reports whether a file has changed since it was last asked.
+type changedFile struct {
+	path string
+	size int64
+	at   time.Time
+}
+
+// open opens the file if it has changed, or returns nil.
+func (c *changedFile) open() (*os.File, error) {
+	f, err := os.OpenFile(c.path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && (info.Size() != c.size || !info.ModTime().Equal(c.at)) {
+		c.size, c.at = info.Size(), info.ModTime()
+		return f, nil
+	}
+	f.Close()
+	return nil, err
+}
+
+// apkList notices changes in Alpine's list of packages, which has no times: they are those when
+// the list was found to be different.
+type apkList struct {
+	file  changedFile
+	known map[string]string
+}
+
+func newApkList(root string) *apkList {
+	return &apkList{file: changedFile{path: filepath.Join(root, "lib/apk/db/installed")}}
+}
+
+func (a *apkList) look(now metric.Stamp, _ time.Time, found func(Fact)) error {
+	f, err := a.file.open()
+	if f == nil || err != nil {
+		return err
+	}
+	defer f.Close()
+	is, err := software.Apk(f)
+	if err != nil {
+		return err
+	}
+	if a.known != nil {
+		for _, c := range software.Compare(a.known, is, time.Unix(0, now.Wall)) {
+			found(change("apk", c))
+		}
+	}
+	a.known = is
+	return nil
+}
+
+func (*apkList) close() {}
+
+// installHistory reads what installers of macOS wrote down. A package that was installed before has
+// its version of then.
+type installHistory struct {
+	file changedFile
+	told int
+}
+
+func newInstallHistory() *installHistory {
+	return &installHistory{file: changedFile{path: "/Library/Receipts/InstallHistory.plist"}}
+}
+
+func (h *installHistory) look(_ metric.Stamp, since time.Time, found func(Fact)) error {
+	f, err := h.file.open()
+	if f == nil || err != nil {
+		return err
+	}
+	defer f.Close()
+	changes, err := software.InstallHistory(f)
+	if err != nil {
+		return err
+	}
+	if len(changes) < h.told {
+		h.told = 0 // another file
+	}
+	versions := make(map[string]string)
+	for i, c := range changes {
+		c.Was = versions[c.Package]
+		versions[c.Package] = c.Is
+		switch {
+		case c.Was == c.Is && c.Was != "":
+			c.Verb = software.Reinstalled
+		case c.Was != "":
+			c.Verb = software.Changed
+		}
+		if i >= h.told && !c.At.Before(since) {
+			found(change("install history", c))
+		}
+	}
+	h.told = len(changes)
+	return nil
+}
+
+func (*installHistory) close() {}
