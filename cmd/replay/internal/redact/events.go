@@ -141,6 +141,9 @@ var ownDigits = pattern(`c?\d+`)
 // eventText maps the sentence of an event. If it is a sentence that the recorder writes, the
 // kinds of its names are known.
 func (m *Mapping) eventText(e *metric.Event, labels []metric.Label) string {
+	if written(e) {
+		return writtenText(e, labels)
+	}
 	switch e.Kind {
 	case metric.EventTunableChange:
 		return m.changeText(e, labels)
@@ -262,6 +265,9 @@ func files(m *Mapping, s string) (string, bool) { return m.file(s), true }
 // eventLabels maps the labels of an event. The meaning of a label can depend on the kind of the
 // event.
 func (m *Mapping) eventLabels(e *metric.Event) []metric.Label {
+	if written(e) {
+		return m.labelled(e.Labels, writtenLabels)
+	}
 	switch e.Kind {
 	case metric.EventConfig:
 		var out []metric.Label
@@ -366,4 +372,6 @@ var kinds = []metric.EventKind{
 	metric.EventTrigger, metric.EventOwner, metric.EventDistrustBegin, metric.EventDistrustEnd,
 }
 
-func knownKind(k metric.EventKind) bool { return slices.Contains(kinds, k) }
+func knownKind(k metric.EventKind) bool {
+	return slices.Contains(kinds, k) || slices.Contains(metric.SaidKinds, k)
+}

@@ -1,0 +1,63 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// writtenLabels are the labels of events that the system itself wrote down. Functions, files and
+// identifiers of reports are left out, because a name of one's own may be a part of each.
+var writtenLabels = withOwners(map[string]labelMap{
+	"source": like(ownWords), "rule": like(ownWords), "topic": like(ownWords), "result": like(ownWords), "what": like(ownWords),
+	"pid": digits, "start": times,
+	"bytes": numeric, "seconds": numeric, "restarts": numeric, "more": numeric,
+	"exception": like(pattern(`(EXC|KERN)_[A-Z_]+`)),
+	"signal":    like(pattern(`SIG[A-Z0-9+]+( \([A-Za-z ]+\))?`)),
+	"name":      func(m *Mapping, s string) (string, bool) { return m.process(s), true },
+	"by":        func(m *Mapping, s string) (string, bool) { return m.process(s), true },
+	"group":     func(m *Mapping, s string) (string, bool) { return m.groupPath(s), true },
+	"unit":      func(m *Mapping, s string) (string, bool) { return owners[metric.OwnerService](m, s) },
+	"device":    labelsOfMounts["device"],
+	"package":   sentenceLabel, "version": sentenceLabel, "was": sentenceLabel, "is": sentenceLabel,
+	"reason": sentenceLabel, "limit": sentenceLabel, "used": sentenceLabel,
+	"os": func(m *Mapping, s string) (string, bool) { return m.known(s), true },
+})
+
+// written reports whether the system itself wrote down what an event says.
+func written(e *metric.Event) bool {
+	return slices.Contains(metric.SaidKinds, e.Kind) || e.Kind == metric.EventPanic && e.Label("source") != ""
+}
+
+// writtenText makes the sentence of such an event from its mapped labels: the system's own words
+// may have any names in them.
+func writtenText(e *metric.Event, labels []metric.Label) string {
+	mapped := metric.Event{Labels: labels}
+	var words []string
+	add := func(before, name string) {
+		if v := mapped.Label(name); v != "" {
+			words = append(words, strings.TrimSpace(before+" "+v))
+		}
+	}
+	for _, subject := range []string{"name", "unit", "package", "device"} {
+		if mapped.Label(subject) != "" {
+			add("", subject)
+			break
+		}
+	}
+	if pid := mapped.Label("pid"); pid != "" {
+		words = append(words, "(pid "+pid+")")
+	}
+	words = append(words, string(e.Kind)+":")
+	add("", "topic")
+	add("", "rule")
+	add("", "exception")
+	add("", "signal")
+	add("in", "group")
+	add("of", "unit")
+	add("was", "was")
+	add("is", "is")
+	add("more:", "more")
+	return strings.TrimSuffix(strings.Join(words, " "), ":")
+}
