@@ -76,9 +76,8 @@ type work struct {
 
 func (w *work) done() bool { return w.entries >= maxLookEntries || w.bytes >= maxLookBytes }
 
-// charge counts an entry, and what was read of a file since it was called before.
+// charge counts what was read of a file since it was called before.
 func (w *work) charge(f *File) {
-	w.entries++
 	w.bytes += f.spent - f.charged
 	f.charged = f.spent
 }

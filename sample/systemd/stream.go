@@ -95,6 +95,7 @@ func (d *Directory) advance(s *stream, w *work) bool {
 	for !s.waiting {
 		for s.file != nil && s.next < s.file.Len() && !w.done() {
 			stamp, err := s.file.Stamp(s.next)
+			w.entries++
 			w.charge(s.file)
 			switch {
 			case err != nil:
@@ -152,6 +153,10 @@ func (d *Directory) step(s *stream) bool {
 			s.next = f.Len()
 		}
 		return true
+	}
+	// The place of a file that was removed is not free before it is closed.
+	if s.file != nil && !slices.ContainsFunc(s.files, func(k known) bool { return !k.done && k.head.file == s.file.head.file }) {
+		s.close()
 	}
 	return false
 }
