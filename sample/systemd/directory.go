@@ -2,10 +2,12 @@ package systemd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,26 +118,13 @@ func (d *Directory) Look(take func(Entry)) (Looked, error) {
 	for i := range d.folders {
 		w.Withheld = append(w.Withheld, d.folders[i].withheld...)
 	}
-	active := make([]*stream, 0, len(d.streams))
-	for _, s := range d.streams {
-		active = append(active, s)
-	}
-	// By name, so that those of the disk come first where times are equal.
-	slices.SortFunc(active, func(a, b *stream) int { return strings.Compare(a.name, b.name) })
+	active := d.all()
 	for !w.done() {
 		active = slices.DeleteFunc(active, func(s *stream) bool { return !d.advance(s, &w) })
 		if len(active) == 0 {
 			break
 		}
-		first := slices.MinFunc(active, func(a, b *stream) int {
-			switch {
-			case a.ahead.Received < b.ahead.Received:
-				return -1
-			case a.ahead.Received > b.ahead.Received:
-				return 1
-			}
-			return 0
-		})
+		first := slices.MinFunc(active, func(a, b *stream) int { return cmp.Compare(a.ahead.Received, b.ahead.Received) })
 		if e, ok := d.take(first, &w); ok {
 			take(e)
 		}
@@ -188,10 +177,11 @@ func (d *Directory) scan() error {
 	return nil
 }
 
+// all are the streams by name.
 func (d *Directory) all() []*stream {
-	var all []*stream
-	for _, s := range d.streams {
-		all = append(all, s)
+	all := make([]*stream, 0, len(d.streams))
+	for _, name := range slices.Sorted(maps.Keys(d.streams)) {
+		all = append(all, d.streams[name])
 	}
 	return all
 }
@@ -320,7 +310,7 @@ func (d *Directory) stream(folder int, name, journal string) *stream {
 // bound drops streams whose files are gone, but for that of the system in memory, whose mark says
 // what was read before it was moved to disk, and those that are too many.
 func (d *Directory) bound() {
-	latest := func(s *stream) (at uint64) {
+	newest := func(s *stream) (at uint64) {
 		if s.journal == "system" {
 			return ^uint64(0)
 		}
@@ -330,15 +320,7 @@ func (d *Directory) bound() {
 		return at
 	}
 	all := d.all()
-	slices.SortFunc(all, func(a, b *stream) int {
-		if x, y := latest(a), latest(b); x != y {
-			if x > y {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.name, b.name)
-	})
+	slices.SortStableFunc(all, func(a, b *stream) int { return cmp.Compare(newest(b), newest(a)) })
 	for n, s := range all {
 		if len(s.files) == 0 {
 			s.close()

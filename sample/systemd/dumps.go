@@ -31,25 +31,34 @@ type Dump struct {
 // ListDumps returns the latest core dumps of a directory, the oldest first.
 func ListDumps(dir string) ([]Dump, error) {
 	names, err := namesIn(dir)
-	var dumps []Dump
+	var files []dated
 	for _, name := range names {
-		d, ok := parseDump(name)
-		if !ok {
-			continue
-		}
-		d.Path = filepath.Join(dir, name)
-		dumps = append(dumps, d)
-	}
-	slices.SortStableFunc(dumps, func(a, b Dump) int { return a.Time.Compare(b.Time) })
-	dumps = dumps[max(len(dumps)-maxDumps, 0):]
-	kept := dumps[:0]
-	for _, d := range dumps {
-		if info, err := os.Lstat(d.Path); err == nil && info.Mode().IsRegular() {
-			d.Size = info.Size()
-			kept = append(kept, d)
+		if d, ok := parseDump(name); ok {
+			files = append(files, dated{name, d.Time})
 		}
 	}
-	return kept, err
+	var dumps []Dump
+	for _, f := range latest(files) {
+		path := filepath.Join(dir, f.name)
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			d, _ := parseDump(f.name)
+			d.Path, d.Size = path, info.Size()
+			dumps = append(dumps, d)
+		}
+	}
+	return dumps, err
+}
+
+// dated is a file and its time.
+type dated struct {
+	name string
+	at   time.Time
+}
+
+// latest returns the latest files, the oldest first.
+func latest(files []dated) []dated {
+	slices.SortStableFunc(files, func(a, b dated) int { return a.at.Compare(b.at) })
+	return files[max(len(files)-maxDumps, 0):]
 }
 
 // parseDump reads the name of a core dump: core.COMM.UID.BOOT.PID.MICROSECONDS, and how it is
@@ -113,19 +122,14 @@ const maxHead = 64 << 10
 // ListCrashFiles returns the latest crash files of a directory, the oldest first.
 func ListCrashFiles(dir string) ([]CrashFile, error) {
 	names, err := namesIn(dir)
-	type found struct {
-		name string
-		at   time.Time
-	}
-	var files []found
+	var files []dated
 	for _, name := range names {
 		if info, err := os.Lstat(filepath.Join(dir, name)); strings.HasSuffix(name, ".crash") && err == nil && info.Mode().IsRegular() {
-			files = append(files, found{name, info.ModTime()})
+			files = append(files, dated{name, info.ModTime()})
 		}
 	}
-	slices.SortStableFunc(files, func(a, b found) int { return a.at.Compare(b.at) })
 	var crashes []CrashFile
-	for _, f := range files[max(len(files)-maxDumps, 0):] {
+	for _, f := range latest(files) {
 		path := filepath.Join(dir, f.name)
 		head, errRead := readPart(path, 0, maxHead)
 		if errRead != nil {

@@ -3,8 +3,8 @@ package systemd
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
-	"strings"
 )
 
 // Mark is how far a journal was read. It is small, and is kept between runs.
@@ -54,16 +54,15 @@ func (m Mark) Text() []byte {
 // Mark is how far has been read.
 func (d *Directory) Mark() Mark {
 	var m Mark
-	for _, s := range d.streams {
+	for _, s := range d.all() {
 		if s.begun {
 			m.Streams = append(m.Streams, s.mark)
 		}
 	}
-	for _, was := range d.marks {
+	for _, name := range slices.Sorted(maps.Keys(d.marks)) {
 		if len(m.Streams) < maxStreams {
-			m.Streams = append(m.Streams, was)
+			m.Streams = append(m.Streams, d.marks[name])
 		}
 	}
-	slices.SortFunc(m.Streams, func(a, b StreamMark) int { return strings.Compare(a.Stream, b.Stream) })
 	return m
 }

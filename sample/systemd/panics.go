@@ -1,6 +1,7 @@
 package systemd
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,29 +37,22 @@ const (
 // ListPanics returns the latest panics below a directory, the oldest first.
 func ListPanics(dir string) ([]Panic, error) {
 	paths, err := kernelLogs(dir, maxDepth)
-	type found struct {
-		path string
-		at   time.Time
-	}
-	var files []found
+	var files []dated
 	for _, path := range paths {
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-			files = append(files, found{path, info.ModTime()})
+			files = append(files, dated{path, info.ModTime()})
 		}
 	}
-	slices.SortStableFunc(files, func(a, b found) int { return a.at.Compare(b.at) })
 	var panics []Panic
-	for _, f := range files[max(len(files)-maxDumps, 0):] {
+	for _, f := range latest(files) {
 		// The last lines are what was said last.
-		tail, errRead := readPart(f.path, -1, maxPanic)
+		tail, errRead := readPart(f.name, -1, maxPanic)
 		if errRead != nil {
-			if err == nil {
-				err = errRead
-			}
+			err = cmp.Or(err, errRead)
 			continue
 		}
 		p := parsePanic(tail)
-		p.Path, p.Time = f.path, f.at
+		p.Path, p.Time = f.name, f.at
 		panics = append(panics, p)
 	}
 	return panics, err
@@ -84,9 +78,7 @@ func kernelLogs(dir string, depth int) (paths []string, err error) {
 		case info.Mode().Type() == fs.ModeDir && depth > 1:
 			below, errBelow := kernelLogs(path, depth-1)
 			paths = append(paths, below...)
-			if err == nil {
-				err = errBelow
-			}
+			err = cmp.Or(err, errBelow)
 		}
 	}
 	return paths, err
