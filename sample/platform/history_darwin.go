@@ -18,13 +18,6 @@ func WakeReason() string {
 	return reason
 }
 
-// panicReports are the reports of kernel panics, under the names of old and
-// new releases.
-func panicReports() []string {
-	const dir = "/Library/Logs/DiagnosticReports/"
-	return matching(dir+"Kernel*.panic", dir+"panic-*.panic", dir+"panic-*.ips", dir+"*/panic-*.panic", dir+"*/panic-*.ips")
-}
-
 // TCPGate describes whether the kernel withholds its TCP counters from this user.
 func TCPGate() string {
 	closed, err := sys.SysctlUint("net.inet.tcp.disable_access_to_stats")

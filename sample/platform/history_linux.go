@@ -6,11 +6,5 @@ func shutdownReason() string { return "" }
 // WakeReason is empty: Linux does not report why the machine last woke.
 func WakeReason() string { return "" }
 
-// panicReports are the files that a panic left in the firmware's memory, and those that systemd
-// moved from there.
-func panicReports() []string {
-	return matching("/sys/fs/pstore/dmesg-*", "/var/lib/systemd/pstore/*/dmesg.txt")
-}
-
 // TCPGate is empty: Linux withholds no TCP counters.
 func TCPGate() string { return "" }

@@ -89,24 +89,18 @@ func TestZones(t *testing.T) {
 func TestHistory(t *testing.T) {
 	boot := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	past := boot.Add(-10 * time.Minute)
-	modified := func(path string) time.Time {
-		if path == "old" {
-			return past.Add(-time.Hour)
-		}
-		return boot.Add(time.Minute)
-	}
-	events := history(past, boot, "panic", []string{"old", "new"}, modified)
+	events := history(past, boot, "panic")
 	var got []string
 	for _, e := range events {
-		got = append(got, string(e.Kind)+" "+e.At.Time().UTC().Format("15:04")+" "+e.Label("report"))
+		got = append(got, string(e.Kind)+" "+e.At.Time().UTC().Format("15:04"))
 	}
-	if want := "shutdown 07:50 |panic 07:50 new|boot 08:00 "; strings.Join(got, "|") != want {
+	if want := "shutdown 07:50|boot 08:00"; strings.Join(got, "|") != want {
 		t.Errorf("events %q, want %q", strings.Join(got, "|"), want)
 	}
-	if s := events[2].Label("seconds"); s != "600.000" {
+	if s := events[1].Label("seconds"); s != "600.000" {
 		t.Errorf("down for %s s", s)
 	}
-	if first := history(time.Time{}, boot, "", []string{"old"}, modified); len(first) != 1 {
+	if first := history(time.Time{}, boot, ""); len(first) != 1 {
 		t.Errorf("without a past: %+v", first)
 	}
 }
@@ -114,7 +108,7 @@ func TestHistory(t *testing.T) {
 // After a clock was set back, no period may end before it began.
 func TestHistoryOfAClockThatWasSetBack(t *testing.T) {
 	boot := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	events := history(boot.Add(9*time.Minute), boot, "", nil, nil)
+	events := history(boot.Add(9*time.Minute), boot, "")
 	if len(events) != 1 || events[0].Label("seconds") != "" || events[0].Label("from") != "" || strings.Contains(events[0].Text, "-") {
 		t.Errorf("history %+v", events)
 	}

@@ -155,7 +155,12 @@ func (s *Source) tell(c *sample.Context, now metric.Stamp, f Fact) {
 		s.hold(f)
 		return
 	}
-	e := metric.Event{At: stampOf(f.At, now), Kind: f.Kind, Text: f.Text, Labels: f.Label}
+	at := stampOf(f.At, now)
+	if at.Cont != 0 && (f.Kind == metric.EventPanic || f.Kind == metric.EventReset) {
+		// The boot before ended so; the report was written in this one.
+		at = metric.Stamp{Wall: now.Wall - now.Cont - int64(time.Millisecond)}
+	}
+	e := metric.Event{At: at, Kind: f.Kind, Text: f.Text, Labels: f.Label}
 	if f.PID > 0 {
 		e.Labels = append(e.Labels, metric.Label{Name: "pid", Value: fmt.Sprint(f.PID)})
 		if who, ok := s.find(f); ok {

@@ -16,7 +16,8 @@ import (
 // New returns the source of what this machine wrote down, or what is below a root directory.
 func New(root string, now time.Time, whose Whose) *Source {
 	lines := openKmsg(root)
-	readers := []reader{&journal{root: root + "/", kernel: lines == nil}, packageLogs{software.NewLogs(root+"/", time.Local)}, newApkList(root + "/")}
+	dumps := newDumps(root + "/")
+	readers := []reader{&journal{root: root + "/", kernel: lines == nil, dumps: dumps}, dumps, packageLogs{software.NewLogs(root+"/", time.Local)}, newApkList(root + "/")}
 	if lines != nil {
 		readers = append(readers, lines)
 	}

@@ -92,11 +92,54 @@ func TestEventsOfProcesses(t *testing.T) {
 	}
 }
 
-// What happened before the boot has only the wall clock.
+// What happened before the boot has only the wall clock. A panic has ended a boot, and is reported
+// in the next one.
 func TestBeforeTheBoot(t *testing.T) {
-	r := newRig(t, nil, &scripted{facts: []Fact{{Kind: metric.EventPanic, At: begin0.Add(-3 * time.Hour), Text: "panic"}}})
-	if r.read(0); len(r.events) != 1 || r.events[0].At != (metric.Stamp{Wall: begin0.Add(-3 * time.Hour).UnixNano()}) {
-		t.Errorf("%+v", r.events)
+	at := func(ago time.Duration) metric.Stamp { return metric.Stamp{Wall: begin0.Add(-ago).UnixNano()} }
+	r := newRig(t, nil, &scripted{facts: []Fact{
+		{Kind: metric.EventPanic, At: begin0.Add(-3 * time.Hour), Text: "panic"}, {Kind: metric.EventPanic, At: begin0, Text: "panic"},
+		{Kind: metric.EventCrash, At: begin0.Add(-2*time.Hour - 1), Text: "x crashed"},
+	}})
+	r.read(0)
+	for i, want := range []metric.Stamp{at(3 * time.Hour), at(2*time.Hour + time.Millisecond), at(2*time.Hour + 1)} {
+		if r.events[i].At != want {
+			t.Errorf("event %d at %+v, want %+v", i, r.events[i].At, want)
+		}
+	}
+}
+
+// A core dump that the journal tells of is not told again because its file is there, and only
+// files that are new are told.
+func TestCoreDumps(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "var/lib/systemd/coredump")
+	os.MkdirAll(dir, 0o755)
+	boot := strings.Repeat("0", 32)
+	dump := func(comm string, pid int, at time.Time) {
+		os.WriteFile(filepath.Join(dir, fmt.Sprintf("core.%s.0.%s.%d.%d", comm, boot, pid, at.UnixMicro())), nil, 0o644)
+		os.Chtimes(dir, at, at)
+	}
+	d := newDumps(root)
+	look := func() (names string) {
+		if err := d.look(metric.Stamp{}, begin0, func(f Fact) { names += f.label("name") + " " }); err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	dump("old", 1, begin0.Add(-time.Hour))
+	dump("a", 2, begin0.Add(time.Second))
+	if got := look(); got != "a " {
+		t.Errorf("%q", got)
+	}
+	dump("b", 3, begin0.Add(2*time.Second))
+	dump("c", 4, begin0.Add(3*time.Second))
+	j := &journal{dumps: d}
+	j.entry(&systemd.Entry{Kind: systemd.Coredump, Facts: &systemd.Facts{Crash: &systemd.Crash{PID: 4, Comm: "c", At: begin0.Add(3 * time.Second)}}})
+	if got := look(); got != "b " {
+		t.Errorf("%q", got)
+	}
+	if got := look(); got != "" {
+		t.Errorf("%q", got)
 	}
 }
 

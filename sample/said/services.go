@@ -19,6 +19,7 @@ type journal struct {
 	kernel bool // the kernel's lines are wanted
 	dir    *systemd.Directory
 	lines  klog.Reader
+	dumps  *dumps // nil where nothing else tells of core dumps
 }
 
 // mostAtFirst is how many entries of each stream the first look goes back at most.
@@ -89,7 +90,11 @@ func (j *journal) entry(e *systemd.Entry) (Fact, bool) {
 			f.Text = "systemd-oomd ended " + unit + " for want of memory"
 		}
 	case systemd.Coredump:
-		return crash(f, e), true
+		f = crash(f, e)
+		if j.dumps != nil {
+			j.dumps.told[dumpID{int(f.PID), f.At.Unix()}] = true
+		}
+		return f, true
 	default:
 		return f, false
 	}
