@@ -30,7 +30,7 @@ func completions(root *cobra.Command, s *session) {
 		"at": w.instants, "ps": w.processes, "threads": w.processes, "stacks": w.processes,
 		"rates": w.metrics, "values": w.metrics, "ranges": w.metrics, "plot": w.metrics,
 		"find": w.metrics, "explain": w.metrics, "metrics": w.metrics, "export": w.metrics,
-		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": w.processes, "net": w.processes, "energy": cli.CompleteNothing,
+		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": w.processes, "net": w.processes, "deaths": w.processes, "energy": cli.CompleteNothing,
 	}
 	for _, c := range root.Commands() {
 		if words := arguments[c.Name()]; words != nil {

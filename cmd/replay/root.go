@@ -18,7 +18,7 @@ import (
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		browseCommand, atCommand, whyCommand, diffCommand, psCommand, topCommand, netCommand, energyCommand, threadsCommand, stacksCommand,
-		ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand,
+		ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand, deathsCommand,
 		explainCommand, reportCommand, snapshotCommand, exportCommand, importCommand, summaryCommand, infoCommand, metricsCommand,
 		verifyCommand, repairCommand, mergeCommand, splitCommand, reduceCommand, serveCommand, pushCommand,
 		versionCommand, manCommand, expressionsTopic,

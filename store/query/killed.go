@@ -54,9 +54,12 @@ func Victims(a Archive, e *store.Event) (list []*store.Event, told bool) {
 // mostNamed is the most processes that a sentence names.
 const mostNamed = 3
 
-// EventText returns the text of an event. For a killing it adds the names of the victims, where
-// they can be determined, and whose they were. bytes writes an amount of memory.
+// EventText returns the text of an event, without its kind. For a killing it adds the names of the
+// victims, where they can be determined, and whose they were. bytes writes an amount of memory.
 func EventText(a Archive, e *store.Event, bytes func(float64) string) string {
+	if slices.Contains(metric.SaidKinds, e.Kind) {
+		return strings.TrimPrefix(e.Text, string(e.Kind)+": ")
+	}
 	if !Killing(e) {
 		return e.Text
 	}

@@ -1,0 +1,95 @@
+package query_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tachograph/store/query"
+	"tachograph/store/query/querytest"
+)
+
+const deathsHead = `start 2026-11-20T03:00:00Z
+interval process 10s
+metric proc.memory.rss u64 instant process process Kbyte
+host box id=BOX os=Linux
+boot b1 -1h
+tick process 0s
+  proc.memory.rss[1] 100
+`
+
+func deathsOf(t *testing.T, all bool, events ...string) *query.Deaths {
+	t.Helper()
+	parts, err := querytest.Parse(strings.NewReader(strings.Replace(deathsHead, "boot", "instance process 1 000001 init\nboot", 1) + strings.Join(events, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return query.DeathsIn(querytest.New(parts...), query.Window{}, all)
+}
+
+func plainBytes(x float64) string { return fmt.Sprint(x, " bytes") }
+
+// What is said about one process within a minute is one death; about another, or later, it is another.
+func TestOneDeathIsOneRow(t *testing.T) {
+	t.Parallel()
+	crash := "event 60s crash | crash: a (pid 7) died | source=report name=a pid=7 signal=SIGSEGV"
+	for _, c := range []struct {
+		name   string
+		events []string
+		want   string
+	}{
+		{"a report before the exit", []string{crash, "event 61s process exit | a ended | key=k7 pid=7 name=a how=signal_11"}, "SIGSEGV by report, exit"},
+		{"an exit with 0 after a report", []string{crash, "event 61s process exit | a ended | key=k7 pid=7 name=a how=exit_0"}, "SIGSEGV by report, exit"},
+		{"another process", []string{crash, "event 61s process exit | b ended | key=k8 pid=8 name=b how=signal_6"}, "signal 6 by exit; SIGSEGV by report"},
+		{"the same pid much later", []string{crash, "event 121s process exit | a ended | key=k7 pid=7 name=a how=signal_11"}, "signal 11 by exit; SIGSEGV by report"},
+		{"the nearest of two", []string{crash, "event 30s process exit | a ended | key=k6 pid=7 name=a how=signal_11", "event 62s process exit | a ended | key=k7 pid=7 name=a how=signal_11"},
+			"SIGSEGV by report, exit; signal 11 by exit"},
+		{"a key decides", []string{"event 60s crash | x | key=k6 source=report name=a pid=7 signal=SIGBUS", "event 30s process exit | a ended | key=k6 pid=7 name=a how=signal_7",
+			"event 62s process exit | a ended | key=k7 pid=7 name=a how=signal_11"}, "signal 11 by exit; SIGBUS by report, exit"},
+		{"a kill says more than a crash", []string{crash, "event 60s kill | x | source=report name=a pid=7 by=jetsam reason=per-process-limit bytes=100 limit=90"},
+			"killed by jetsam (per-process-limit), held 100 bytes, limit 90 bytes by report"},
+		{"the kernel's count", []string{"event 60s process exit | a ended | key=k7 pid=7 name=a how=signal_9", "event 61s memory pressure | the kernel killed 1 process for lack of memory"},
+			"killed by the kernel for want of memory by kernel's count, exit"},
+		{"a count that cannot be told", []string{"event 60s process exit | a ended | key=k7 pid=7 name=a how=signal_9", "event 60s process exit | b ended | key=k8 pid=8 name=b how=signal_9",
+			"event 61s memory pressure | the kernel killed 1 process for lack of memory"}, ""},
+		{"a service without a process", []string{"event 60s service failure | x | source=journal unit=a.service result=timeout"}, "a.service failed, timeout by journal"},
+		{"a service that ended well", []string{"event 60s service failure | x | source=journal unit=a.service result=done"}, ""},
+		{"what others do", []string{"event 60s process exit | a ended | key=k7 pid=7 name=a how=signal_15", "event 60s process exit | a ended | key=k8 pid=8 name=a how=exit_1",
+			"event 60s process exit | a ended | key=k9 pid=9 name=a how=exit_0"}, ""},
+	} {
+		var got []string
+		for _, d := range deathsOf(t, false, c.events...).List {
+			got = append(got, d.What(plainBytes)+" by "+strings.Join(d.Sources(), ", "))
+		}
+		if text := strings.Join(got, "; "); text != c.want {
+			t.Errorf("%s: %q, want %q", c.name, text, c.want)
+		}
+	}
+}
+
+func TestOrdinaryEndsAreCounted(t *testing.T) {
+	t.Parallel()
+	events := []string{"event 60s process exit | a ended | key=k7 pid=7 name=a how=signal_15", "event 61s process exit | a ended | key=k8 pid=8 name=a how=exit_1"}
+	if d := deathsOf(t, false, events...); len(d.List) != 0 || d.Others != 2 {
+		t.Errorf("%d deaths and %d others", len(d.List), d.Others)
+	}
+	if d := deathsOf(t, true, events...); len(d.List) != 2 || d.Others != 0 {
+		t.Errorf("of all, %d deaths and %d others", len(d.List), d.Others)
+	}
+}
+
+// However many ends a stranger's archive has, the cost is bounded.
+func TestManyDeaths(t *testing.T) {
+	t.Parallel()
+	var events []string
+	for i := range 60_000 {
+		at := time.Duration(i) * time.Millisecond
+		events = append(events, fmt.Sprintf("event %s process exit | a ended | key=k%d pid=7 name=a how=signal_11", at, i),
+			fmt.Sprintf("event %s crash | x | name=a pid=7 signal=SIGSEGV bytes=NaN start=9999-12-31T00:00:00Z frames=;;;", at))
+	}
+	d := deathsOf(t, true, events...)
+	if !d.Missed || len(d.List) > 60_000 || len(d.List) < 20_000 {
+		t.Errorf("%d deaths, missed %v", len(d.List), d.Missed)
+	}
+}
