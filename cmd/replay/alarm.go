@@ -60,7 +60,8 @@ func alarmingState(state string) bool {
 // alarmingEvents are the kinds of events that a healthy machine does not have.
 var alarmingEvents = map[metric.EventKind]bool{
 	metric.EventPanic: true, metric.EventErrorBegin: true, metric.EventThrottle: true, metric.EventMemory: true, metric.EventGap: true,
-	metric.EventDistrustBegin: true,
+	metric.EventDistrustBegin: true, metric.EventCrash: true, metric.EventKill: true, metric.EventHang: true, metric.EventReset: true,
+	metric.EventKernel: true, metric.EventService: true,
 }
 
 // alarmingEvent reports whether an event is out of the ordinary.

@@ -273,8 +273,8 @@ func (d *Death) killed(bytes func(float64) string) string {
 	return text
 }
 
-// telling ranks events about one death: the higher, the more it says.
-func telling(e *store.Event) int {
+// Telling ranks events about one death: the higher, the more it says.
+func Telling(e *store.Event) int {
 	score := map[metric.EventKind]int{metric.EventKill: 30, metric.EventCrash: 20, metric.EventMemory: 10}[e.Kind]
 	for _, l := range []string{"frames", "exception", "reason", "bytes"} {
 		if e.Label(l) != "" {

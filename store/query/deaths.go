@@ -54,7 +54,7 @@ func DeathsIn(a Archive, w Window, all bool) *Deaths {
 		loops = CrashLoops(a, w)
 	}
 	c.out.List = slices.DeleteFunc(c.list, func(d *Death) bool {
-		slices.SortStableFunc(d.Said, func(x, y *store.Event) int { return cmp.Compare(telling(y), telling(x)) })
+		slices.SortStableFunc(d.Said, func(x, y *store.Event) int { return cmp.Compare(Telling(y), Telling(x)) })
 		if !w.Holds(d.At) || d.Kind() == DeathExit && !Failed(d.how()) && len(d.Said) == 0 {
 			return true
 		}

@@ -52,6 +52,8 @@ var markedKinds = map[metric.EventKind]MarkKind{
 	metric.EventClockStep:     MarkEvent, metric.EventTimeZone: MarkEvent, metric.EventTunableChange: MarkEvent,
 	metric.EventPower: MarkEvent, metric.EventThrottle: MarkEvent, metric.EventMemory: MarkEvent,
 	metric.EventUpdate: MarkEvent, metric.EventMount: MarkEvent, metric.EventDevice: MarkEvent, metric.EventTrigger: MarkEvent,
+	metric.EventCrash: MarkCrash, metric.EventKill: MarkCrash, metric.EventHang: MarkEvent, metric.EventLimit: MarkEvent,
+	metric.EventReset: MarkEvent, metric.EventKernel: MarkEvent, metric.EventService: MarkEvent, metric.EventSoftware: MarkEvent,
 }
 
 // findMarks lists the marks in the order of time, except for crashes: these are among the ends of
@@ -69,11 +71,18 @@ func (r *Recording) findMarks() []Mark {
 		kinds = append(kinds, k)
 	}
 	slices.Sort(kinds)
+	said := newSaying()
 	for e := range query.SortedEvents(r.a, w, kinds...) {
-		if len(out) < mostMarks {
-			out = append(out, markOf(e, query.EventText(r.a, e, human.Bytes), markedKinds[e.Kind]))
+		mark := func() Mark { return markOf(e, query.EventText(r.a, e, human.Bytes), markedKinds[e.Kind]) }
+		switch {
+		case len(out) >= mostMarks:
+		case slices.Contains(metric.SaidKinds, e.Kind):
+			out = said.add(out, e, mark)
+		default:
+			out = append(out, mark())
 		}
 	}
+	said.count(out)
 	slices.SortStableFunc(out, func(x, y Mark) int { return cmp.Compare(x.From, y.From) })
 	return out
 }
@@ -116,7 +125,7 @@ func (r *Recording) crashesIn(at int64) {
 	}
 	var found []Mark
 	for e := range query.SortedEvents(r.a, r.window(k*c.length, (k+1)*c.length-1), metric.EventProcessExit) {
-		if crashed(e) && len(r.marks)+len(found) < mostMarks {
+		if crashed(e) && !r.said(e) && len(r.marks)+len(found) < mostMarks {
 			found = append(found, markOf(e, e.Text, MarkCrash))
 		}
 	}
@@ -128,6 +137,18 @@ func (r *Recording) crashesIn(at int64) {
 		r.mark(m)
 	}
 	c.seen[k] = true
+}
+
+// said reports whether a mark says what the system said about the end of a process.
+func (r *Recording) said(exit *store.Event) bool {
+	i, _ := slices.BinarySearchFunc(r.marks, exit.At.Wall-sameMark, func(m Mark, at int64) int { return cmp.Compare(m.From, at) })
+	for ; i < len(r.marks) && r.marks[i].From <= exit.At.Wall+sameMark; i++ {
+		m := &r.marks[i]
+		if m.Kind == MarkCrash && m.Event.Kind != metric.EventProcessExit && query.AboutOne(m.Event, exit) {
+			return true
+		}
+	}
+	return false
 }
 
 // mark inserts a mark in the order of time.

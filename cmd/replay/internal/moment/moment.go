@@ -99,7 +99,9 @@ func (r *Recording) look() {
 	r.marks = r.findMarks()
 	r.crashes.grown(r.from, r.to, since)
 	for _, m := range r.crashes.list {
-		r.mark(m)
+		if !r.said(m.Event) {
+			r.mark(m)
+		}
 	}
 }
 

@@ -143,6 +143,38 @@ func TestProcessesComeAndGo(t *testing.T) {
 	}
 }
 
+// What the system said is marked: a crash once, whatever says it, and a flood of lines once.
+func TestMarksOfWhatTheSystemSaid(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		lines []string
+		want  string
+	}{
+		{"a report and the exit", []string{"event 26s crash | crash: worker died in f | pid=8 frames=f source=report"}, "[crash 26: crash: worker died in f; sleep]"},
+		{"an exit of another", []string{"event 26s crash | crash: other died | pid=9 source=report"}, "[crash 25: process exit: worker ended: signal 11 core; crash 26: crash: other died; sleep]"},
+		{"two that say it", []string{"event 25s crash | crash: segfault | pid=8 source=kernel", "event 26s crash | crash: in f | pid=8 frames=f source=report"},
+			"[crash 26: crash: in f; sleep]"},
+		{"a flood", []string{"event 40s kernel | kernel: sda 1 | device=sda", "event 41s kernel | kernel: sda 2 | device=sda", "event 42s kernel | kernel: sda 3 | device=sda", "event 42s kernel | kernel: sdb | device=sdb"},
+			"[crash 25: process exit: worker ended: signal 11 core; event 40: kernel: sda 1 (and 2 more like it); event 42: kernel: sdb; sleep]"},
+		{"later again", []string{"event 0s hang | hang: x | name=x", "event 10m30s hang | hang: x | name=x"},
+			"[event 0: hang: x; crash 25: process exit: worker ended: signal 11 core; sleep; event 630: hang: x]"},
+	} {
+		r := described(t, strings.Replace(comings, "event 60s", strings.Join(c.lines, "\n")+"\nevent 60s", 1))
+		from, _ := r.Span()
+		var got []string
+		for m, ok := r.Next(from-1, true); ok; m, ok = r.Next(m.From, true) {
+			text := string(m.Kind)
+			if !m.Break() {
+				text = fmt.Sprintf("%s %d: %s", m.Kind, (m.From-from)/1e9, m.Text)
+			}
+			got = append(got, text)
+		}
+		if text := "[" + strings.Join(got, "; ") + "]"; text != c.want {
+			t.Errorf("%s: %s, want %s", c.name, text, c.want)
+		}
+	}
+}
+
 func TestMarks(t *testing.T) {
 	r := described(t, comings)
 	from, to := r.Span()

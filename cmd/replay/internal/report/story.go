@@ -13,6 +13,7 @@ import (
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/cmd/replay/internal/why"
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -115,31 +116,41 @@ func (c *collector) marks() error {
 	if err != nil {
 		return err
 	}
-	marked := make(map[string]bool)
+	marked := make(map[string]string) // the text of the mark
+	key := func(e *store.Event) string { return fmt.Sprint(e.At.Wall, e.Kind, e.Text) }
 	for _, m := range rec.Marks(c.w.From, c.w.To) {
 		if m.Break() {
 			d.Breaks = append(d.Breaks, Mark{From: milli(m.From), To: milli(m.To), Kind: string(m.Kind), Text: cutLong(m.Text), Drawn: true})
 		} else if m.Event != nil {
-			marked[fmt.Sprint(m.From, m.Event.Kind)] = true
+			marked[key(m.Event)] = m.Text
 		}
 	}
 	for e := range query.SortedEvents(c.a, c.w) {
-		if query.Everyday(e.Kind) && !marked[fmt.Sprint(e.At.Wall, e.Kind)] {
+		mark, drawn := marked[key(e)]
+		if query.Everyday(e.Kind) && !drawn {
 			d.Everyday++
 			continue
+		}
+		text := query.EventText(c.a, e, human.Bytes)
+		if slices.Contains(metric.SaidKinds, e.Kind) {
+			if !drawn {
+				continue // Another one says it, or that there are more like it.
+			}
+			text = strings.TrimPrefix(mark, string(e.Kind)+": ")
 		}
 		if len(d.Events) == mostEvents {
 			d.MoreEvents++
 			continue
 		}
-		d.Events = append(d.Events, Mark{From: milli(e.At.Wall), To: milli(e.At.Wall), Kind: visible.Text(string(e.Kind)), Text: cutLong(query.EventText(c.a, e, human.Bytes)),
-			Drawn: marked[fmt.Sprint(e.At.Wall, e.Kind)], Grave: slices.Contains(grave, e.Kind)})
+		d.Events = append(d.Events, Mark{From: milli(e.At.Wall), To: milli(e.At.Wall), Kind: visible.Text(string(e.Kind)), Text: cutLong(text),
+			Drawn: drawn, Grave: slices.Contains(grave, e.Kind)})
 	}
 	return nil
 }
 
 // grave are the kinds of events that a reader looks for first.
-var grave = []metric.EventKind{metric.EventPanic, metric.EventMemory, metric.EventThrottle, metric.EventErrorBegin, metric.EventProcessExit}
+var grave = []metric.EventKind{metric.EventPanic, metric.EventMemory, metric.EventThrottle, metric.EventErrorBegin, metric.EventProcessExit,
+	metric.EventCrash, metric.EventKill, metric.EventHang, metric.EventReset, metric.EventKernel, metric.EventService}
 
 // cutLong is cut for a sentence, which may be longer than a name.
 func cutLong(s string) string {
