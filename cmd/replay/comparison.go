@@ -12,7 +12,7 @@ import (
 type diffFlags struct {
 	before, after, at, against string
 	group                      string
-	all                        bool
+	all, acrossUpdate          bool
 	n                          int
 }
 
@@ -22,6 +22,9 @@ type comparison struct {
 	// against is the ID of the host of window a if it is not that of b, and name is what it is
 	// called.
 	against, name string
+	// only is the ID of the host to compare if it is not each of the window, and since says which
+	// update lies between the windows.
+	only, since string
 	// usual are the windows that show what is usual, if those are not the ones before b.
 	usual []query.Window
 }

@@ -19,7 +19,7 @@ import (
 func diffCommand(a *app) *cobra.Command {
 	f := &diffFlags{}
 	cmd := &cobra.Command{
-		Use:   "diff A..B C..D | diff [A..B] --against DAY|HOST",
+		Use:   "diff A..B C..D | diff [A..B] --against DAY|HOST | diff --across-update [PACKAGE]",
 		Short: "What changed between two windows, most surprising first",
 		Long: `diff compares two windows of one host: the metrics of the machine, what the
 processes used, which are new and which are gone, and settings that were
@@ -48,12 +48,17 @@ recording, the last ten minutes with the ten before.
 --against compares a window with the same hours of another day (yesterday, monday,
 "last week": the same day a week before), or with another host. Without a window it
 compares the whole recording, or for another day as much of the last day as was
-recorded.`,
+recorded.
+
+--across-update compares the time before the last update of software or of the system
+in the window, or of the named package, with as much time after it: an hour, or
+as long as --before says, or as much as was recorded.`,
 		Example: `  replay diff 03:00..03:10 03:10..03:20
   replay diff --before 10m --at 03:12
   replay diff 03:00..04:00 --against yesterday
   replay diff 03:00..04:00 --against "last week"
-  replay diff --archive fleet/ --against build-7`,
+  replay diff --archive fleet/ --against build-7
+  replay diff --across-update nginx`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := choice("group", query.Grouping(f.group), diffGroups); err != nil {
@@ -90,6 +95,8 @@ recorded.`,
 	fl.StringVar(&f.after, "after", "", "length of the window after --at (default: as --before)")
 	fl.StringVar(&f.at, "at", "", "the instant between the windows (default: the end of the recording)")
 	fl.StringVar(&f.against, "against", "", "compare with the same hours of another `DAY`, or with another host")
+	fl.BoolVar(&f.acrossUpdate, "across-update", false, "compare the time before and after the last update, or that of a package")
+	cmd.MarkFlagsMutuallyExclusive("across-update", "against")
 	fl.StringVar(&f.group, "group", "name", "compare processes by name, owner, app, service, container, pod or session")
 	fl.BoolVar(&f.all, "all", false, "every difference, also those that share a line with another")
 	fl.IntVarP(&f.n, "number", "n", 30, "at most so many lines; 0 for all")
@@ -103,7 +110,7 @@ var diffGroups = []query.Grouping{query.PerName, query.PerOwner, query.PerApp, q
 func (q *diffAnswer) each(fn func(h *metric.Host, found *query.Differences, changes []*query.Change) error) error {
 	for _, h := range q.a.hostsOf(q.w) {
 		one := query.Window{Hosts: []string{h.ID}, From: q.c.b.From, To: q.c.b.To}
-		if _, _, list := query.Covered(q.a.Archive, one); h.ID == q.c.against || len(list) == 0 {
+		if _, _, list := query.Covered(q.a.Archive, one); h.ID == q.c.against || q.c.only != "" && h.ID != q.c.only || len(list) == 0 {
 			continue
 		}
 		found, err := query.Compare(q.a.Archive, query.DiffRequest{Host: h.ID, A: q.c.a, B: q.c.b, Against: q.c.against, Usual: q.c.usual, Group: query.Grouping(q.f.group), All: q.f.all})
@@ -179,6 +186,9 @@ func (q *diffAnswer) page(h *metric.Host, changes []*query.Change, total int, la
 		q.a.prose(fmt.Sprintf("%s: %s, against %s: %s", h.Name, clock(q.c.b), q.c.name, clock(q.c.a)))
 	} else {
 		q.a.headed(h.Name, fmt.Sprintf("before: %s, after: %s", clock(q.c.a), clock(q.c.b)), 0)
+	}
+	if q.c.since != "" {
+		q.a.prose("since " + q.c.since)
 	}
 	if len(changes) == 0 {
 		q.a.prose("nothing changed that is out of the ordinary" + q.largest(largest, q.sides(h)))

@@ -12,6 +12,9 @@ func (q *diffQuestion) comparison() (*comparison, error) {
 	if q.f.against != "" {
 		return q.against()
 	}
+	if q.f.acrossUpdate {
+		return q.across()
+	}
 	first, second, err := q.windows()
 	return &comparison{a: first, b: second}, err
 }

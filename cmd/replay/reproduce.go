@@ -64,7 +64,7 @@ func (a *app) footerLines(cmd *cobra.Command, args []string) int {
 // arguments hold what they meant.
 var ownWords = map[string]bool{
 	"archive": true, "from": true, "to": true, "at": true, "show-command": true, "before": true, "after": true,
-	"against": true, "derived": true,
+	"against": true, "across-update": true, "derived": true,
 }
 
 // endless are the commands to which the end of an archive means nothing, or
