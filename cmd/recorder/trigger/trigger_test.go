@@ -354,7 +354,7 @@ func TestTheExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(set.list) - len(config.DefaultTriggers()); n != 3 || set.list[len(set.list)-1].idle != "" {
+	if n := len(set.list) - len(config.DefaultTriggers()); n != 4 || set.list[len(set.list)-1].idle != "" {
 		t.Errorf("it has %d triggers of its own", n)
 	}
 }
@@ -378,5 +378,31 @@ func BenchmarkIdleLook(b *testing.B) {
 		tick.At.Awake, tick.At.Cont = tick.At.Awake+5e9, tick.At.Cont+5e9
 		block.At = tick.At
 		w.Look(tick, 0)
+	}
+}
+
+// The kinds of what the system itself wrote down are counters: a condition about one needs nothing
+// new.
+func TestWhatTheSystemSaid(t *testing.T) {
+	w := newWorld(t, `[[trigger]]
+name = "crash"
+when = "delta(system.report.crashes) > 0"
+run = ["/bin/page"]
+cool_down = "10s"
+`)
+	reports := &metric.Group{Name: "said", Metrics: []*metric.Desc{find("system.report.crashes"), find("system.report.hangs")}}
+	for i, crashes := range []uint64{3, 3, 4, 4, 4, 6} { // The three were before.
+		w.at += 10 * time.Second
+		b := &metric.Block{Group: reports, At: w.now(), Rows: []*metric.Instance{nil}, Cols: make([]metric.Column, 2)}
+		b.Cols[0].Push(metric.Value{Type: metric.U64, Bits: crashes})
+		b.Cols[1].Push(metric.Value{Type: metric.U64, Bits: uint64(i)})
+		w.tick(metric.Polled, 0, b)
+	}
+	var texts []string
+	for _, e := range w.told(2) {
+		texts = append(texts, e.Text)
+	}
+	if got := strings.Join(texts, "; "); got != "crash: delta(system.report.crashes) > 0, last 1 count; a command is run; crash: delta(system.report.crashes) > 0, last 2 count; a command is run" {
+		t.Errorf("events: %s", got)
 	}
 }
