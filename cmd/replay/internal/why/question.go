@@ -161,7 +161,7 @@ func (q *question) findings() ([]*finding, error) {
 		}
 		all = append(all, some...)
 	}
-	all = cooled(driven(endedOnce(all), q.slack()), q.slack())
+	all = cooled(driven(endedOnce(q.agreed(all)), q.slack()), q.slack())
 	all = waiting(queued(slices.DeleteFunc(all, q.aside)), q.slack())
 	all = joined(starved(q.unborne(all)))
 	q.then(all)

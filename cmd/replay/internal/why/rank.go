@@ -42,6 +42,7 @@ type finding struct {
 	// sources are the metrics it was found by, claims the values that these had.
 	sources []source
 	folded  []*finding // findings whose briefs are in its line
+	said    *happened  // what the system itself said, if it was found by that
 	claims  []Claim
 }
 

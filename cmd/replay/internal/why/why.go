@@ -120,7 +120,7 @@ func (q *question) answer() (*Answer, error) {
 	if s := q.during(q.asked.From, q.asked.To); s != nil && s.state == "asleep" {
 		q.shown, q.calm, q.how = q.asked, query.Window{}, ""
 	}
-	answer := &Answer{Host: q.host, Window: q.shown, Calm: q.calm, How: q.how, Lines: lines(q.proven(rank(found, q.slack(), q.carries)))}
+	answer := &Answer{Host: q.host, Window: q.shown, Calm: q.calm, How: q.how, Lines: lines(q.proven(rank(found, q.slack(), q.accounts)))}
 	if answer.Found = len(answer.Lines) > 0; answer.Found {
 		q.stacks(answer)
 	}
