@@ -163,7 +163,7 @@ func (q *question) findings() ([]*finding, error) {
 	}
 	all = cooled(driven(endedOnce(q.agreed(all)), q.slack()), q.slack())
 	all = waiting(queued(slices.DeleteFunc(all, q.aside)), q.slack())
-	all = joined(starved(q.unborne(all)))
+	all = q.updated(joined(starved(q.unborne(all))))
 	q.then(all)
 	return all, nil
 }
