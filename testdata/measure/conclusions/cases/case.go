@@ -24,6 +24,8 @@ type Case struct {
 	Slept    int     `json:"slept,omitempty"`   // seconds that the machine was asleep
 	Stepped  int     `json:"stepped,omitempty"` // seconds that the clock was set by
 
+	// Said says that the system wrote down what it met.
+	Said bool `json:"said,omitempty"`
 	// Instant says that the trouble was over at once.
 	Instant bool `json:"instant,omitempty"`
 
@@ -138,7 +140,7 @@ func (c *Case) record(dir string, noise func(*sim.Machine, int)) (string, error)
 		c.Strength, c.Instant = max(c.Strength, t.least), t.instant
 		c.Seconds += max(t.lasts-c.Length, 0)
 		c.Length = max(c.Length, t.lasts)
-		works = append(works, t.begin(c))
+		works = append(works, t.begin(c), c.says())
 		c.Truth.What = append(c.Truth.What, t.what...)
 	} else {
 		c.Strength, c.Length, c.Onset = 0, 0, c.Seconds

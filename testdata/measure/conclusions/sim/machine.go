@@ -43,6 +43,7 @@ type Machine struct {
 	Slab                         float64
 	HandlesOpen                  float64
 	Ledger                       Ledger
+	Killed                       []*Proc // by the kernel
 
 	tcp
 	Listeners      []*Listener

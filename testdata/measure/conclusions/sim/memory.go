@@ -213,6 +213,7 @@ func (m *Machine) show(free, cache, available, own, shm, minor float64) {
 // Kill makes the kernel kill a process at the limit of its control group.
 func (m *Machine) Kill(p *Proc) {
 	p.End("signal 9")
+	m.Killed = append(m.Killed, p)
 	m.mem.kills++
 	m.add(1, "mem.vmstat.oom_kill")
 	m.killed()
