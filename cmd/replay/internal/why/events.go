@@ -102,7 +102,7 @@ func (q *question) happenings() ([]*finding, error) {
 			}
 			at, list = len(list), append(list, &happened{telling: t, subject: subject})
 		}
-		list[at].add(e, q.w.Holds(e.At.Wall))
+		list[at].add(e, q.w.Holds(e.At.Wall) || q.endsSilence(e))
 	}
 	slices.SortStableFunc(list, func(x, y *happened) int { return cmp.Compare(x.order(), y.order()) })
 	var out []*finding
@@ -118,6 +118,12 @@ func (q *question) happenings() ([]*finding, error) {
 		out = append(out, q.happening(h))
 	}
 	return out, nil
+}
+
+// endsSilence reports whether an event says why the machine was off at the time in question.
+func (q *question) endsSilence(e *store.Event) bool {
+	s := q.during(q.asked.From, q.asked.To)
+	return s != nil && e.Kind == metric.EventReset && e.At.Wall >= s.From && e.At.Wall <= s.To
 }
 
 // order returns the place of a line's telling in the table.

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tachograph/store/query"
+	"tachograph/store/query/querytest"
 )
 
 // saidMetrics are those that what the system said is compared with, beside the ordinary ones.
@@ -154,5 +157,48 @@ func TestSaidAllTheTime(t *testing.T) {
 		if answer.Found {
 			t.Errorf("%s: %+v", c.name, answer.Lines)
 		}
+	}
+}
+
+// A panic has its reason, and a reset is one line with the time in which the machine was off.
+func TestResets(t *testing.T) {
+	for _, c := range []struct{ event, kind, says, also string }{
+		{"event 1319s panic | the boot before ended in a panic: Fatal exception in interrupt | source=pstore rule=panic", "panic", "the boot before ended in a panic: Fatal exception in interrupt", ""},
+		{"event 1319s forced reset | the machine was reset: watchdog | source=report rule=reset", "forced reset", "the machine was reset: watchdog; the numbers agree: ", "off"},
+	} {
+		var b strings.Builder
+		b.WriteString(host)
+		for _, part := range []struct{ from, to, head string }{{"1s", "20m", ""}, {"22m1s", "30m", "boot boot-2 22m\nevent 22m boot | the machine was started\n" + c.event + "\nevent 22m1s recorder start | recorder started\n"}} {
+			b.WriteString(part.head)
+			for _, class := range [][2]string{{"fast", "1s"}, {"polled", "10s"}, {"process", "5s"}} {
+				fmt.Fprintf(&b, "every %s %s %s %s\n", class[1], part.from, part.to, class[0])
+				for _, d := range quiet {
+					if d.class == class[0] {
+						fmt.Fprintf(&b, "  %s %s\n", d.metric, d.form)
+					}
+				}
+			}
+		}
+		parts, err := querytest.Parse(strings.NewReader(b.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for how, r := range map[string]Request{"window": {Window: query.Window{From: minute(18), To: minute(25)}}, "at": {At: minute(21)}, "all": {}} {
+			first := ask(t, querytest.New(parts...), r).Lines[0]
+			if first.Kind != c.kind || !strings.Contains(first.Text, c.says) || !strings.Contains(first.Text, c.also) {
+				t.Errorf("%s: %s: %s", how, first.Kind, first.Text)
+			}
+		}
+	}
+}
+
+// Where the kernel ended another process than the one that grew, the one that grew is the cause.
+func TestKilledForAnother(t *testing.T) {
+	trouble := map[string]string{"mem.util.available": "level=12000000 drift=-60000", "proc.psinfo.utime[99]": "rate=50000000", "proc.psinfo.stime[99]": "rate=1000000",
+		"proc.memory.rss[99]": "level=10000 drift=60000"}
+	kill := "event 770s kill | the kernel ended worker (pid 70) for want of memory | rule=killed name=worker pid=70"
+	answer := ask(t, recording(t, saidOrdinary, trouble, append(strings.Split(saidMetrics, "\n"), looper, kill)...), Request{Window: window})
+	if first := answer.Lines[0]; first.Kind != "memory" || !strings.HasPrefix(first.Text, "looper (pid 99") || !strings.Contains(first.Text, "; the kernel ended worker (pid 70) for want of memory at 03:12:50") {
+		t.Errorf("%+v", answer.Lines)
 	}
 }
