@@ -28,6 +28,6 @@ var reportRows = []row{
 		"Packages, updates and apps that were installed, removed or changed to another version",
 		on{mac("InstallHistory.plist"), lin("logs of dpkg, dnf, pacman and zypper, the list of apk")}},
 	{"system.report.suppressed", own(24, 8), u64, counts, count, single, polled,
-		"Things that the system wrote down and that no event tells, because there were too many at once",
+		"Things that the system wrote down and that have no event, because there were too many at once",
 		on{mac("the recorder"), lin("the recorder")}},
 }

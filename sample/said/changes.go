@@ -106,7 +106,7 @@ func (*apkList) close() {}
 // its version of then.
 type installHistory struct {
 	file changedFile
-	told int
+	read int
 }
 
 func newInstallHistory() *installHistory {
@@ -123,8 +123,8 @@ func (h *installHistory) look(_ metric.Stamp, since time.Time, found func(Fact))
 	if err != nil {
 		return err
 	}
-	if len(changes) < h.told {
-		h.told = 0 // another file
+	if len(changes) < h.read {
+		h.read = 0 // another file
 	}
 	versions := make(map[string]string)
 	for i, c := range changes {
@@ -136,11 +136,11 @@ func (h *installHistory) look(_ metric.Stamp, since time.Time, found func(Fact))
 		case c.Was != "":
 			c.Verb = software.Changed
 		}
-		if i >= h.told && !c.At.Before(since) {
+		if i >= h.read && !c.At.Before(since) {
 			found(change("install history", c))
 		}
 	}
-	h.told = len(changes)
+	h.read = len(changes)
 	return nil
 }
 

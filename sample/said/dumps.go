@@ -17,10 +17,10 @@ import (
 
 // dumps reads what a crash of a program or of the kernel leaves in directories: core dumps of
 // systemd, reports of apport, and what the firmware kept of a panic. Core dumps are in the journal
-// as well, with their stacks: told has those that it told of.
+// as well, with their stacks: seen has those that were found there.
 type dumps struct {
 	folders []dumpFolder
-	told    map[dumpID]bool
+	seen    map[dumpID]bool
 }
 
 // dumpID is a core dump: a process, and the second of its end.
@@ -44,7 +44,7 @@ type dumped struct {
 }
 
 func newDumps(root string) *dumps {
-	return &dumps{told: make(map[dumpID]bool), folders: []dumpFolder{
+	return &dumps{seen: make(map[dumpID]bool), folders: []dumpFolder{
 		{path: filepath.Join(root, "var/lib/systemd/coredump"), list: coreDumps},
 		{path: filepath.Join(root, "var/crash"), list: crashFiles},
 		{path: filepath.Join(root, "sys/fs/pstore"), list: panics},
@@ -78,13 +78,13 @@ func (d *dumps) look(_ metric.Stamp, since time.Time, found func(Fact)) error {
 			if one.at.After(newest) {
 				newest = one.at
 			}
-			if one.id == (dumpID{}) || !d.told[one.id] {
+			if one.id == (dumpID{}) || !d.seen[one.id] {
 				found(one.fact)
 			}
 		}
 		f.done = newest
 	}
-	clear(d.told)
+	clear(d.seen)
 	return errors.Join(failed...)
 }
 

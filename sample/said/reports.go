@@ -45,7 +45,7 @@ func (r *folders) look(now metric.Stamp, since time.Time, found func(Fact)) erro
 
 func (r *folders) close() { r.done() }
 
-// mostKilled is how many of the processes in one report about memory are told of.
+// mostKilled is how many of the processes in one report about memory have an event.
 const mostKilled = 16
 
 // kindOfReport are the kinds of events of reports. A kind that is not here says nothing about the

@@ -52,7 +52,7 @@ type Source struct {
 	since   time.Time
 	counts  [len(counted)]uint64
 	bucket  bucket
-	more    []untold
+	more    []unrecorded
 	why     string
 }
 
@@ -76,7 +76,7 @@ func newSource(on catalog.Platform, now time.Time, whose Whose, readers ...reade
 	return s
 }
 
-// Since moves the beginning back, before the first reading: what was written since then is told.
+// Since moves the beginning back, before the first reading: what was written since then has events, too.
 func (s *Source) Since(t time.Time) {
 	if t.Before(s.since) {
 		s.since = t
@@ -117,11 +117,11 @@ func (s *Source) Read(c *sample.Context, frames []*sample.Frame) error {
 	s.more = s.more[:0]
 	var failed []error
 	for _, r := range s.readers {
-		if err := r.look(at, s.since, func(f Fact) { s.tell(c, at, f) }); err != nil {
+		if err := r.look(at, s.since, func(f Fact) { s.record(c, at, f) }); err != nil {
 			failed = append(failed, err)
 		}
 	}
-	s.tellMore(c, at)
+	s.recordMore(c, at)
 	s.why = ""
 	if err := errors.Join(failed...); err != nil {
 		s.why = strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -136,8 +136,8 @@ func (s *Source) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// tell emits an event, unless there are too many.
-func (s *Source) tell(c *sample.Context, now metric.Stamp, f Fact) {
+// record emits an event, unless there are too many.
+func (s *Source) record(c *sample.Context, now metric.Stamp, f Fact) {
 	i := slices.IndexFunc(counted[:], func(k struct {
 		kind metric.EventKind
 		name string
@@ -219,8 +219,8 @@ func (b *bucket) take() bool {
 	return true
 }
 
-// untold are the facts of one kind and rule that no event tells.
-type untold struct {
+// unrecorded are the facts of one kind and rule that have no event.
+type unrecorded struct {
 	kind metric.EventKind
 	rule string
 	n    int
@@ -230,21 +230,21 @@ type untold struct {
 func (s *Source) hold(f Fact) {
 	rule := f.label("rule")
 	for i := range s.more {
-		if u := &s.more[i]; u.kind == f.Kind && (u.rule == rule || len(s.more) >= mostUntold) {
+		if u := &s.more[i]; u.kind == f.Kind && (u.rule == rule || len(s.more) >= mostUnrecorded) {
 			u.n, u.last = u.n+1, f.At
 			return
 		}
 	}
-	s.more = append(s.more, untold{f.Kind, rule, 1, f.At})
+	s.more = append(s.more, unrecorded{f.Kind, rule, 1, f.At})
 }
 
-// mostUntold is how many kinds of untold facts are counted each for itself.
-const mostUntold = 32
+// mostUnrecorded is how many kinds of unrecorded facts are counted each for itself.
+const mostUnrecorded = 32
 
-func (s *Source) tellMore(c *sample.Context, now metric.Stamp) {
+func (s *Source) recordMore(c *sample.Context, now metric.Stamp) {
 	for _, u := range s.more {
 		what := strings.TrimSpace(string(u.kind) + " " + u.rule)
-		e := metric.Event{At: stampOf(u.last, now), Kind: u.kind, Text: fmt.Sprintf("%d more of the kind %q, too many to tell each", u.n, what),
+		e := metric.Event{At: stampOf(u.last, now), Kind: u.kind, Text: fmt.Sprintf("%d more of the kind %q, too many for an event each", u.n, what),
 			Labels: []metric.Label{{Name: "more", Value: fmt.Sprint(u.n)}}}
 		if u.rule != "" {
 			e.Labels = append(e.Labels, metric.Label{Name: "rule", Value: u.rule})

@@ -108,8 +108,8 @@ func TestBeforeTheBoot(t *testing.T) {
 	}
 }
 
-// A core dump that the journal tells of is not told again because its file is there, and only
-// files that are new are told.
+// A core dump that the journal tells of has no second event because its file is there, and only
+// files that are new have one.
 func TestCoreDumps(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "var/lib/systemd/coredump")
@@ -163,14 +163,14 @@ func TestFloods(t *testing.T) {
 	if e := r.events[atOnce]; e.Label("more") != fmt.Sprint((10_000-atOnce)/2) || e.Label("rule") == "" {
 		t.Errorf("%+v", e)
 	}
-	told := 0
+	n := 0
 	for range 60 {
 		s.facts = flood(1000)
 		r.read(10 * time.Second)
-		told += len(r.events) - 2
+		n += len(r.events) - 2
 	}
-	if told != 600*perSecond {
-		t.Errorf("%d events in ten minutes, want %d", told, 600*perSecond)
+	if n != 600*perSecond {
+		t.Errorf("%d events in ten minutes, want %d", n, 600*perSecond)
 	}
 }
 

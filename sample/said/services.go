@@ -92,7 +92,7 @@ func (j *journal) entry(e *systemd.Entry) (Fact, bool) {
 	case systemd.Coredump:
 		f = crash(f, e)
 		if j.dumps != nil {
-			j.dumps.told[dumpID{int(f.PID), f.At.Unix()}] = true
+			j.dumps.seen[dumpID{int(f.PID), f.At.Unix()}] = true
 		}
 		return f, true
 	default:
