@@ -10,7 +10,7 @@ import (
 // writtenLabels are the labels of events that the system itself wrote down. Functions, files and
 // identifiers of reports are left out, because a name of one's own may be a part of each.
 var writtenLabels = withOwners(map[string]labelMap{
-	"source": like(ownWords), "rule": like(ownWords), "topic": like(ownWords), "result": like(ownWords), "what": like(ownWords),
+	"source": like(writtenWords), "rule": like(writtenWords), "topic": like(writtenWords), "result": like(writtenWords), "what": like(writtenWords),
 	"pid": digits, "start": times,
 	"bytes": numeric, "seconds": numeric, "restarts": numeric, "more": numeric,
 	"exception": like(pattern(`(EXC|KERN)_[A-Z_]+`)),
@@ -24,6 +24,34 @@ var writtenLabels = withOwners(map[string]labelMap{
 	"reason": sentenceLabel, "limit": sentenceLabel, "used": sentenceLabel,
 	"os": func(m *Mapping, s string) (string, bool) { return m.known(s), true },
 })
+
+// wordsOfRules are all words for where something was written down, what kind of text it was, and
+// what came of it.
+var wordsOfRules = wordSet(`
+	report kernel journal core dump dpkg dnf pacman zypper apk install history pstore apport
+	crash fault segfault trap killed jetsam resource watchdog stackshot gpu cpu wakeups disk writes memory threads hang spin samples shutdown stall reset sleep or wake failure
+	sandbox deadlock workflow owner of a lock hung task soft hard lockup rcu workqueue panic oops warning
+	remounted shut down error aborted server is back does not answer i/o medium buffer ata exception link scsi nvme timeout raid device mapper
+	up deauthenticated transmit connection table full syn flood neighbour machine check corrected pci dma over-current throttled normal critical nvidia xid ring went came
+	lines lost unit failed restarted systemd-oomd file system read-only network hardware thermal graphics good none process
+	installed removed changed again exit-code signal core-dump oom-kill protocol start-limit-hit done success dependency resources watchdog`)
+
+func wordSet(text string) map[string]bool {
+	set := make(map[string]bool)
+	for _, w := range strings.Fields(text) {
+		set[w] = true
+	}
+	return set
+}
+
+func writtenWords(s string) bool {
+	for _, w := range strings.Fields(s) {
+		if !wordsOfRules[strings.ToLower(w)] {
+			return false
+		}
+	}
+	return true
+}
 
 // written reports whether the system itself wrote down what an event says.
 func written(e *metric.Event) bool {
