@@ -196,7 +196,7 @@ func suppliedByRecorder(metric string) bool {
 // suppliedByProcesses reports whether a row is read after the list of processes, because it says
 // whose something is.
 func suppliedByProcesses(metric string) bool {
-	return slices.ContainsFunc([]string{"proc.", "network.traffic.", "network.persocket.", "network.listener."}, func(prefix string) bool {
+	return slices.ContainsFunc([]string{"proc.", "system.report.", "network.traffic.", "network.persocket.", "network.listener."}, func(prefix string) bool {
 		return strings.HasPrefix(metric, prefix)
 	})
 }

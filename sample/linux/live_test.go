@@ -12,7 +12,7 @@ import (
 func elsewhere(d *metric.Desc) bool {
 	return strings.HasPrefix(d.Name, "proc.") || strings.HasPrefix(d.Name, "thread.") ||
 		strings.HasPrefix(d.Name, "recorder.") || d.Name == "sample_window_ms" ||
-		strings.HasPrefix(d.Name, "network.traffic.") || d.Indom == "connection" || d.Indom == "listener" || strings.HasPrefix(d.Name, "network.persocket.")
+		strings.HasPrefix(d.Name, "system.report.") || strings.HasPrefix(d.Name, "network.traffic.") || d.Indom == "connection" || d.Indom == "listener" || strings.HasPrefix(d.Name, "network.persocket.")
 }
 
 func TestEveryRowHasASource(t *testing.T) {

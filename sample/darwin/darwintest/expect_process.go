@@ -21,7 +21,7 @@ func (w *World) ExpectProcesses(args bool) *Expectation {
 		x.Free[m] = true
 	}
 	// Tests of their source are about coalitions, and about the owners of processes, whose names they have.
-	for _, prefix := range []string{"coalition.", "proc.owner.", "owner.", "network.persocket.", "network.listener.", "network.traffic.unnamed"} {
+	for _, prefix := range []string{"coalition.", "proc.owner.", "owner.", "network.persocket.", "network.listener.", "network.traffic.unnamed", "system.report."} {
 		for _, d := range catalog.Prefix(catalog.Darwin, prefix) {
 			x.Free[d.Name] = true
 		}
