@@ -9,6 +9,7 @@ import (
 	"tachograph/sample/darwin"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/proc/libproc"
+	"tachograph/sample/report"
 )
 
 // exitWatch waits in a kqueue for exits and execs. A process that has ended is a zombie until
@@ -140,16 +141,10 @@ func (w *exitWatch) note(e *unix.Kevent_t) {
 
 // cause returns why the kernel ended a process, or "" if the kernel did not end it.
 func cause(e *unix.Kevent_t) string {
-	switch {
-	case e.Fflags&unix.NOTE_EXIT_DETAIL == 0:
-	case e.Data&unix.NOTE_EXIT_MEMORY != 0:
-		return "memory pressure"
-	case e.Data&unix.NOTE_EXIT_CSERROR != 0:
-		return "invalid code signature"
-	case e.Data&unix.NOTE_EXIT_DECRYPTFAIL != 0:
-		return "code that could not be decrypted"
+	if e.Fflags&unix.NOTE_EXIT_DETAIL == 0 {
+		return ""
 	}
-	return ""
+	return report.ExitDetail(uint32(e.Data))
 }
 
 func (w *exitWatch) lastUsage(pid int32) []byte {

@@ -80,14 +80,6 @@ var codes = map[string][]string{
 	"GUARD": {1: "a guarded file", 2: "guarded memory", 3: "a guarded Mach port", 4: "a guarded exclave", 5: "guarded generated code"},
 }
 
-// ExitNamespace returns the name of a namespace of exit reasons, as reports have it, or "".
-func ExitNamespace(n uint32) string {
-	if uint64(n) >= uint64(len(namespaces)) {
-		return ""
-	}
-	return namespaces[n].name
-}
-
 // ExitReason puts into words who ended a process and why, from the name of a namespace and a code of
 // it: "a signal: segmentation fault". Of an unknown code it returns the number.
 func ExitReason(namespace string, code uint64) string {
@@ -145,6 +137,3 @@ func ExitDetail(data uint32) string {
 	}
 	return "memory pressure: " + text
 }
-
-// ExitIdle reports whether the kernel ended a process just because it was idle.
-func ExitIdle(data uint32) bool { return data&memoryDetail != 0 && data&0xfe000000 == 0x08000000 }

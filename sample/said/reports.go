@@ -77,7 +77,7 @@ func reported(l *report.Located) []Fact {
 	f.add("bundle", p.Bundle)
 	f.add("exception", r.Exception.Type)
 	f.add("signal", r.Exception.Signal)
-	f.add("reason", strings.Join(nonEmpty(r.Termination.Namespace, r.Termination.Indicator, r.Termination.Reason), ": "))
+	f.add("reason", strings.Join(nonEmpty(ended(&r.Termination), r.Termination.Reason), ": "))
 	f.add("by", r.Termination.By)
 	if !p.Started.IsZero() {
 		f.add("start", p.Started.UTC().Format(time.RFC3339Nano))
@@ -100,6 +100,17 @@ func reported(l *report.Located) []Fact {
 	}
 	f.Text = sentenceOf(r, &f, frames)
 	return []Fact{f}
+}
+
+// ended says who ended a process and why, in Apple's words if the report has some.
+func ended(t *report.Termination) string {
+	switch {
+	case t.Namespace == "":
+		return ""
+	case t.Indicator != "":
+		return t.Namespace + ": " + t.Indicator
+	}
+	return report.ExitReason(t.Namespace, t.Code)
 }
 
 func begin(l *report.Located, kind metric.EventKind) Fact {
@@ -172,7 +183,7 @@ func sentenceOf(r *report.Report, f *Fact, frames []string) string {
 		}
 		more := r.Exception.Subtype
 		if more == "" && r.Termination.Namespace != "SIGNAL" {
-			more = strings.Join(nonEmpty(r.Termination.Namespace, r.Termination.Indicator), ": ")
+			more = ended(&r.Termination)
 		}
 		return who + " crashed: " + strings.Join(nonEmpty(what, more), ", ") + in
 	case report.Hang, report.Spin, report.Deadlock, report.Watchdog, report.Workflow:

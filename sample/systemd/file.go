@@ -129,11 +129,7 @@ type entryArray struct {
 	room  int
 }
 
-// NewFile reads the header. Of entries it will read the wanted fields.
-func NewFile(r io.ReaderAt, wanted map[string]bool) (*File, error) {
-	return newFile(r, wanted, new(memory))
-}
-
+// newFile reads the header. Of entries it will read the wanted fields.
 func newFile(r io.ReaderAt, wanted map[string]bool, m *memory) (*File, error) {
 	f := &File{r: r, wanted: wanted, memory: m, fields: make(map[uint64]field)}
 	head, err := f.readHeader()

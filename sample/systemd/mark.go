@@ -1,8 +1,6 @@
 package systemd
 
 import (
-	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 )
@@ -25,31 +23,6 @@ type StreamMark struct {
 // maxStreams is how many streams are followed: the system's, and those of the users who were
 // active last.
 const maxStreams = 64
-
-const maxMark = 32 << 10
-
-// ParseMark reads what Text has written.
-func ParseMark(text []byte) (m Mark, err error) {
-	if len(text) > maxMark {
-		return m, errors.New("the mark is too long")
-	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return Mark{}, err
-	}
-	if len(m.Streams) > maxStreams {
-		return Mark{}, errors.New("the mark has too many streams")
-	}
-	return m, nil
-}
-
-// Text is the mark as it is kept.
-func (m Mark) Text() []byte {
-	text, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // of numbers and names
-	}
-	return text
-}
 
 // Mark is how far has been read.
 func (d *Directory) Mark() Mark {
