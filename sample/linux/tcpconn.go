@@ -17,9 +17,16 @@ import (
 type tcpconn struct {
 	root  string
 	group *metric.Group
-	diag  *socket.Diagnoser // nil without netlink
+	diag  diagnoser // nil without netlink
 	paths [2]string
 	buf   []byte
+}
+
+// diagnoser asks the kernel for its TCP sockets.
+type diagnoser interface {
+	// Count adds the sockets to counts.
+	Count(counts *socket.StateCounts) error
+	Close() error
 }
 
 // tcpStates are the kernel's states with a metric.
@@ -38,7 +45,7 @@ const newSynRecv, synRecv = 12, 3
 func newTCPConn(root string) (*tcpconn, error) {
 	t := &tcpconn{root: root, paths: [2]string{root + "/proc/net/tcp", root + "/proc/net/tcp6"}}
 	if root == "" {
-		t.diag, _ = socket.OpenDiagnoser()
+		t.diag = openDiagnoser()
 	}
 	return t, t.Refresh()
 }
