@@ -136,7 +136,7 @@ func TestAMacAnswers(t *testing.T) {
 		}
 		for id, want := range values {
 			i := slices.IndexFunc(here, func(m *pcp.Metric) bool { return m.Desc.Name == id.metric })
-			if i < 0 || moving[id.metric] || aboutTheReader(id) {
+			if i < 0 || moving[id.metric] || heardOf(id) || aboutTheReader(id) {
 				continue
 			}
 			got, ok := told[id]

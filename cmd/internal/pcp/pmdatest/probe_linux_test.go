@@ -47,7 +47,8 @@ func present(list []reading) map[series]reading {
 
 // pcpName is what PCP calls an instance.
 func pcpName(metric, instance string) string {
-	if strings.HasPrefix(metric, "coalition.") || strings.HasPrefix(metric, "owner.") {
+	if strings.HasPrefix(metric, "coalition.") || strings.HasPrefix(metric, "owner.") || strings.HasPrefix(metric, "network.listener.") ||
+		strings.HasPrefix(metric, "network.persocket.") {
 		return pcp.InstanceName(instance)
 	}
 	return instance
@@ -115,7 +116,14 @@ func (j *judge) outside(id series) bool {
 			}
 		}
 	}
-	return j.moving[id.metric] || sinceItBegan[id.metric] || aboutTheReader(id)
+	return j.moving[id.metric] || sinceItBegan[id.metric] || heardOf(id) || aboutTheReader(id)
+}
+
+// heardOf reports whether a metric is about connections that the reader has heard of: each program
+// that reads them began to listen at another time.
+func heardOf(id series) bool {
+	return strings.HasPrefix(id.metric, "network.traffic.") || strings.HasPrefix(id.metric, "network.persocket.") ||
+		strings.HasSuffix(id.metric, ".connection_bytes") || strings.HasPrefix(id.metric, "system.report.")
 }
 
 // sinceItBegan are counted by the recorder itself, since it runs.

@@ -3,12 +3,14 @@
 package exporttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -241,7 +243,9 @@ func Archives(t testing.TB, dir string, parts []*querytest.Part) (paths []string
 		w, err := rewrite.Create(path, rewrite.About{Host: p.Info.Host, Boot: p.Info.BootID, TimeZone: p.Info.TimeZone,
 			Recorder: "test", Intervals: p.Info.Intervals, ID: p.Info.ID, Catalog: p.Catalog})
 		check(err)
-		for _, tick := range p.Ticks {
+		// A description has the ticks of each group together.
+		ticks := slices.SortedStableFunc(slices.Values(p.Ticks), func(a, b *metric.Tick) int { return cmp.Compare(a.At.Cont, b.At.Cont) })
+		for _, tick := range ticks {
 			check(w.Append(tick))
 		}
 		for i := range p.Events {

@@ -14,6 +14,7 @@ import (
 	"tachograph/cmd/internal/pcp/pcparchive/pcptest"
 	"tachograph/cmd/internal/pcp/pmcdtest"
 	"tachograph/sample/metric"
+	"tachograph/sample/pcp"
 	"tachograph/store"
 	"tachograph/store/query"
 	"tachograph/store/rewrite"
@@ -47,7 +48,7 @@ func held(t testing.TB, path string) map[valueKey]metric.Value {
 			for i, in := range b.Rows {
 				name := ""
 				if in != nil {
-					name = pcptest.Who(in.Name)
+					name = pcptest.Who(pcp.InstanceName(in.Name))
 				}
 				for c, d := range b.Group.Metrics {
 					v := b.Cols[c].At(d.Type, i)
