@@ -74,7 +74,7 @@ func (a *app) deaths(w query.Window, f *deathsFlags, args []string) error {
 	found := query.DeathsIn(a.Archive, w, f.all)
 	found.Choose(m)
 	if len(found.List) == 0 && !m.All() && !f.all {
-		// Who asks for one process also means how it ended.
+		// A question about one process is also about how that process ended.
 		found = query.DeathsIn(a.Archive, w, true)
 		found.Choose(m)
 	}

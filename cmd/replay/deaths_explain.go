@@ -17,7 +17,7 @@ import (
 	"tachograph/store/query"
 )
 
-// deathStory tells what came before a death.
+// deathStory prints what came before a death.
 type deathStory struct {
 	a     *app
 	d     *query.Death

@@ -3,8 +3,8 @@ package klog
 import (
 	"strconv"
 	"strings"
+	"tachograph/sample/proc/cmdline"
 	"time"
-	"unicode/utf8"
 )
 
 // Parse reads a record of /dev/kmsg: "PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT", and lines
@@ -56,19 +56,4 @@ func unescape(s string) string {
 }
 
 // printable makes a line fit for a terminal, and bounds it.
-func printable(s string) string {
-	s = strings.TrimRight(s, "\n ")
-	if len(s) > MostText {
-		cut := MostText - len("…")
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !strconv.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
+func printable(s string) string { return cmdline.Bounded(strings.TrimRight(s, "\n "), MostText) }

@@ -87,7 +87,7 @@ const (
 	usualPast   = 24 * time.Hour
 )
 
-// Since tells the sources when something was last recorded, the zero time if never: what the
+// Since gives the sources the time of the last recording, the zero time if there is none: what the
 // system wrote down since then is recorded at its own time.
 func Since(sources []sample.Source, past time.Time) {
 	now := time.Now()

@@ -9,8 +9,8 @@ import (
 	"tachograph/sample/socket"
 )
 
-// network is what is known of connections: who lists them, and the book of them. The list is made
-// after that of the processes, so that whose sockets are listed is known, and before any row is
+// network holds the lister of connections and the book that adds them up. The list is made
+// after that of the processes, so that the process of each socket can be found, and before any row is
 // filled.
 type network struct {
 	lister socket.Lister // nil where connections cannot be listed

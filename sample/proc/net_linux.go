@@ -38,7 +38,7 @@ const (
 	vainMost  = time.Hour
 )
 
-// search is what is known of the search for the holders of sockets.
+// search looks for the processes that hold sockets.
 type search struct {
 	sought map[uint64]*sought // by inode
 	order  []*process[linuxProcess]

@@ -18,7 +18,7 @@ import (
 )
 
 // talk is the role of a process that does what its input says: it listens, connects, sends, and
-// hands connections on. Whoever listens answers with half as many bytes as it was sent.
+// hands connections on. The process that listens answers with half as many bytes as it received.
 func talk() {
 	var conns []net.Conn
 	if f := os.NewFile(3, "handed"); f != nil {

@@ -169,7 +169,7 @@ func (r *fakeRun) first(group string) *metric.Instance {
 	return nil
 }
 
-// A port can be told from an address before it.
+// A port is written so that it cannot be taken for a part of the address before it.
 func TestEndpoint(t *testing.T) {
 	for machine, want := range map[string]string{"net-3f2a9c81": "net-3f2a9c81:443", "203.0.113.7": "203.0.113.7:443", "2001:db8::7": "[2001:db8::7]:443", "fe80::1%en0": "[fe80::1%en0]:443", "": ":443"} {
 		if got := endpoint(machine, 443); got != want {

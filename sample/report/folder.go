@@ -50,7 +50,7 @@ type Folder struct {
 
 type inode struct{ device, number uint64 }
 
-// growth is what is known of a file that is not complete.
+// growth holds the size of a file that is not complete, and how often it was read in vain.
 type growth struct {
 	size     int64
 	attempts int

@@ -56,7 +56,7 @@ func (f *Folder) forget(now time.Time, all bool) {
 	maps.DeleteFunc(f.seen, func(_ string, s Seen) bool { return !s.Written.After(f.done) })
 }
 
-// forgetGone drops what is known of files that did not become complete and are gone.
+// forgetGone forgets the incomplete files that are gone.
 func (f *Folder) forgetGone(files []candidate) {
 	if len(f.growing) == 0 {
 		return

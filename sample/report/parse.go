@@ -6,7 +6,6 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tachograph/sample/proc/cmdline"
 )
@@ -334,14 +333,4 @@ func baseOf(file string) string {
 }
 
 // printable makes a text harmless to print and cuts it.
-func printable(s string, longest int) string {
-	s = cmdline.Printable(strings.TrimSpace(s))
-	if len(s) <= longest {
-		return s
-	}
-	cut := longest - len("…")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func printable(s string, longest int) string { return cmdline.Bounded(strings.TrimSpace(s), longest) }

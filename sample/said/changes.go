@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/sample/software"
 )
@@ -45,7 +45,7 @@ func (p packageLogs) look(_ metric.Stamp, since time.Time, found func(Fact)) err
 
 func (packageLogs) close() {}
 
-// changedFile reports whether a file has changed since it was last asked.
+// changedFile is a file that is read again only after a change.
 type changedFile struct {
 	path string
 	size int64
@@ -54,20 +54,19 @@ type changedFile struct {
 
 // open opens the file if it has changed, or returns nil.
 func (c *changedFile) open() (*os.File, error) {
-	f, err := os.OpenFile(c.path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, info, err := sample.OpenRegular(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() && (info.Size() != c.size || !info.ModTime().Equal(c.at)) {
-		c.size, c.at = info.Size(), info.ModTime()
-		return f, nil
+	if info.Size() == c.size && info.ModTime().Equal(c.at) {
+		f.Close()
+		return nil, nil
 	}
-	f.Close()
-	return nil, err
+	c.size, c.at = info.Size(), info.ModTime()
+	return f, nil
 }
 
 // apkList notices changes in Alpine's list of packages, which has no times: they are those when

@@ -108,7 +108,7 @@ func TestBeforeTheBoot(t *testing.T) {
 	}
 }
 
-// A core dump that the journal tells of has no second event because its file is there, and only
+// A core dump that is in the journal has no second event because its file is there, and only
 // files that are new have one.
 func TestCoreDumps(t *testing.T) {
 	root := t.TempDir()

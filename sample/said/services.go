@@ -19,7 +19,7 @@ type journal struct {
 	kernel bool // the kernel's lines are wanted
 	dir    *systemd.Directory
 	lines  klog.Reader
-	dumps  *dumps // nil where nothing else tells of core dumps
+	dumps  *dumps // nil where nothing else reads core dumps
 }
 
 // mostAtFirst is how many entries of each stream the first look goes back at most.

@@ -7,7 +7,7 @@ import (
 
 // The kernel of macOS answers on a control socket called com.apple.network.statistics. A datagram
 // holds one or more messages, each with a header that has its length. Nothing in them says which
-// version of macOS wrote them: descriptors are told apart by their length.
+// version of macOS wrote them: the length of a descriptor shows which one it is.
 
 // ntHeader is the size of the header: context, type, length and flags.
 const ntHeader = 16

@@ -9,6 +9,6 @@ type Options struct {
 	Named int
 	// Namespaces is how many network namespaces besides the own one are asked.
 	Namespaces int
-	// Flows is told what each interface carried, where the kernel says so. It cannot be changed.
+	// Flows receives what each interface carried, where the kernel says so. It cannot be changed.
 	Flows *Flows
 }

@@ -126,7 +126,7 @@ type Socket struct {
 	TCP              TCPInfo
 }
 
-// KernelPID stands for the process 0, because 0 means that the process is not known.
+// KernelPID is the pid of the kernel here, because 0 means that the process is not known.
 const KernelPID = -1
 
 // TCPInfo is what only Linux says about a TCP connection.

@@ -3,12 +3,12 @@ package software
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+	"tachograph/sample"
 	"time"
 )
 
@@ -107,17 +107,8 @@ func (l *log) rest(at Mark, since time.Time, each func(Change)) error {
 
 // open opens a log, and returns its number and its size.
 func open(path string) (f *os.File, number uint64, size int64, err error) {
-	// Opening a pipe in the place of the log must not wait.
-	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, info, err := sample.OpenRegular(path)
 	if err != nil {
-		return nil, 0, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a file", path)
-	}
-	if err != nil {
-		f.Close()
 		return nil, 0, 0, err
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -37,13 +37,7 @@ type Change struct {
 const longestWord = 200
 
 // word makes a word from a file fit to be kept and printed.
-func word(s string) string {
-	s = cmdline.Printable(strings.TrimSpace(s))
-	if len(s) > longestWord {
-		s = strings.ToValidUTF8(s[:longestWord], "") + "…"
-	}
-	return s
-}
+func word(s string) string { return cmdline.Bounded(strings.TrimSpace(s), longestWord) }
 
 // parser reads the lines of a log in their order. Some managers write two lines about one change.
 type parser interface {

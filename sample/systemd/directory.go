@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"tachograph/sample"
 	"time"
 )
 
@@ -337,7 +338,7 @@ func (d *Directory) bound() {
 
 // open opens a journal file, never by a link.
 func (d *Directory) open(path string) (*File, *os.File, error) {
-	handle, err := openRegular(path)
+	handle, _, err := sample.OpenRegular(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -347,22 +348,6 @@ func (d *Directory) open(path string) (*File, *os.File, error) {
 		return nil, nil, err
 	}
 	return f, handle, nil
-}
-
-func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 func openDirectory(path string) (*os.File, error) {

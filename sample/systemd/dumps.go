@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"tachograph/sample"
+	"tachograph/sample/proc/cmdline"
 	"time"
 )
 
@@ -159,7 +161,7 @@ func parseCrash(head []byte) (c CrashFile, ok bool) {
 		line = strings.TrimRight(line, "\n")
 		if more, continued := strings.CutPrefix(line, " "); continued {
 			if key == "StacktraceTop" && len(c.Stack) < maxFrames && strings.TrimSpace(more) != "" {
-				c.Stack = append(c.Stack, cut(strings.TrimSpace(more), maxFieldText))
+				c.Stack = append(c.Stack, cmdline.Bounded(strings.TrimSpace(more), maxFieldText))
 			}
 			continue
 		}
@@ -192,7 +194,7 @@ func parseCrash(head []byte) (c CrashFile, ok bool) {
 // readPart reads at most n bytes of an ordinary file, from an offset, or from its end where that is
 // negative.
 func readPart(path string, from int64, n int) ([]byte, error) {
-	f, err := openRegular(path)
+	f, _, err := sample.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package systemd
 import (
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"tachograph/sample/proc/cmdline"
 )
@@ -82,24 +81,6 @@ const (
 	maxFieldText = 256
 )
 
-func text(s string) string { return cut(s, maxText) }
+func text(s string) string { return cmdline.Bounded(s, maxText) }
 
-func cutName(s string) string { return cut(s, maxFieldText) }
-
-// cut returns a printable text of at most n bytes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		s = cmdline.Printable(s)
-	}
-	if len(s) <= n {
-		return s
-	}
-	// Bytes that are no text take three.
-	s = cmdline.Printable(s[:n])
-	const more = "…"
-	end := min(len(s), n-len(more))
-	for end > 0 && end < len(s) && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + more
-}
+func cutName(s string) string { return cmdline.Bounded(s, maxFieldText) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"tachograph/sample/proc/cmdline"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -40,7 +41,7 @@ func TestEntries(t *testing.T) {
 				continue
 			}
 			fmt.Fprintf(&got, "%d %s kind=%d %q transport=%s kernel=%v priority=%d identifier=%q comm=%q unit=%q pid=%d uid=%d message_id=%s\n",
-				e.Seq, e.Time.Format(time.RFC3339Nano), e.Kind, cut(e.Message, 100), e.Transport, e.Kernel, e.Priority, e.Identifier, e.Comm, e.Unit, e.PID, e.UID, e.MessageID)
+				e.Seq, e.Time.Format(time.RFC3339Nano), e.Kind, cmdline.Bounded(e.Message, 100), e.Transport, e.Kernel, e.Priority, e.Identifier, e.Comm, e.Unit, e.PID, e.UID, e.MessageID)
 			if e.Facts != nil {
 				got.WriteString(said(t, *e.Facts))
 			}
@@ -144,7 +145,7 @@ func TestCut(t *testing.T) {
 		for n := 4; n < 40; n++ {
 			for times := range 40 {
 				s := strings.Repeat(unit, times)
-				got := cut(s, n)
+				got := cmdline.Bounded(s, n)
 				if len(got) > n || !utf8.ValidString(got) || len(s) > n && !strings.HasSuffix(got, "…") {
 					t.Fatalf("%q to %d: %q", s, n, got)
 				}

@@ -3,6 +3,7 @@ package systemd
 import (
 	"strconv"
 	"strings"
+	"tachograph/sample/proc/cmdline"
 	"time"
 )
 
@@ -182,7 +183,7 @@ func frames(message string) (stack []string) {
 		if !strings.HasPrefix(words[0], "#") || len(words) < 3 {
 			continue
 		}
-		stack = append(stack, cut(words[2], maxFieldText))
+		stack = append(stack, cmdline.Bounded(words[2], maxFieldText))
 	}
 	return stack
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"tachograph/sample/proc/cmdline"
 	"time"
 )
 
@@ -94,7 +95,7 @@ func parsePanic(text []byte) (p Panic) {
 	for line := range strings.Lines(string(text)) {
 		said, at := kernelLine(strings.TrimRight(line, "\r\n"))
 		if said != "" {
-			lines, times = append(lines, cut(said, maxPanicLine)), append(times, at)
+			lines, times = append(lines, cmdline.Bounded(said, maxPanicLine)), append(times, at)
 		}
 	}
 	reason := -1

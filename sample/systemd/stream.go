@@ -23,7 +23,7 @@ type stream struct {
 	waiting bool  // ahead is of an entry that has not been taken
 }
 
-// known is what is known of a file without having it open.
+// known holds the facts about a file that is not open.
 type known struct {
 	path    string
 	journal string

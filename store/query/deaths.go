@@ -253,7 +253,7 @@ func nearest(list []*Death, at int64) (found *Death) {
 	return found
 }
 
-// bereave adds the kernel's count of kills to the deaths of its victims, where these can be told.
+// bereave adds the kernel's count of kills to the deaths of its victims, where it is clear who they were.
 func (c *coroner) bereave(e *store.Event) {
 	victims, told := Victims(c.a, e)
 	if !told {

@@ -43,15 +43,25 @@ func Render(m Mode, argv []string) string {
 	case Redacted:
 		argv = Redact(argv)
 	}
-	s := Printable(strings.Join(argv, " "))
-	if len(s) <= longest {
+	return Bounded(strings.Join(argv, " "), longest)
+}
+
+// Bounded returns a printable text of at most so many bytes. A text that was cut ends in "…".
+func Bounded(s string, most int) string {
+	if len(s) <= most {
+		s = Printable(s)
+	}
+	if len(s) <= most {
 		return s
 	}
-	cut := longest - len("…")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
+	// A byte that is no text takes three.
+	s = Printable(s[:most])
+	const more = "…"
+	end := min(len(s), most-len(more))
+	for end > 0 && end < len(s) && !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s[:cut] + "…"
+	return s[:end] + more
 }
 
 // Printable replaces what would disturb a terminal or is not text: a process may give itself

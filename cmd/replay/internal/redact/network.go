@@ -40,7 +40,7 @@ func (m *Mapping) connectionName(s string) string {
 	return who + port + arrow + m.endpoint(s[at+len(arrow):])
 }
 
-// nobody stands for the process of a connection that is not known.
+// nobody is the name that the recorder writes for the process of a connection if it does not know the process.
 const nobody = "?"
 
 // listenerInstance maps a port that is listened on: "tcp :443", "tcp 127.0.0.1:5432", "tcp :80 in web".
