@@ -96,7 +96,8 @@ func (r *Reader) Read(l Line) (f Finding, ok bool) {
 		if !strings.Contains(text, rule.has) {
 			continue
 		}
-		m := rule.pattern.FindStringSubmatch(text)
+		pattern := rule.pattern()
+		m := pattern.FindStringSubmatch(text)
 		if m == nil {
 			continue
 		}
@@ -104,7 +105,7 @@ func (r *Reader) Read(l Line) (f Finding, ok bool) {
 			return f, false
 		}
 		f = Finding{Topic: rule.topic, Rule: rule.name, Good: rule.good, Text: text}
-		for n, name := range rule.pattern.SubexpNames() {
+		for n, name := range pattern.SubexpNames() {
 			f.set(name, m[n])
 		}
 		if f.Device == "" {

@@ -107,6 +107,12 @@ func TestProgramsAreNotTheKernel(t *testing.T) {
 	}
 }
 
+func TestPatternsCompile(t *testing.T) {
+	for _, r := range rules {
+		r.pattern()
+	}
+}
+
 func TestUnknownErrors(t *testing.T) {
 	var r Reader
 	if f, ok := r.Read(Line{Level: 3, Kernel: true, Text: "foo: the bar is broken\x1b[2J"}); !ok || f.Topic != Unknown || f.Text != "foo: the bar is broken?[2J" {

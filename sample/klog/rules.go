@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // rule recognises a kind of line. The names of the groups in its pattern are those of the fields
@@ -12,7 +13,7 @@ type rule struct {
 	topic   Topic
 	name    string
 	has     string
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	good    bool
 	ignore  bool // the line says nothing that another does not say
 }
@@ -24,7 +25,11 @@ const (
 	lockOwner = "owner of a lock"
 )
 
-func re(s string) *regexp.Regexp { return regexp.MustCompile(s) }
+// re compiles a pattern when a line first needs it: all of them take a megabyte, which a machine whose
+// kernel has nothing to report need not have.
+func re(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
+}
 
 // task matches the name of a task, which may contain anything, and its number.
 const task = `(?P<process>.{1,64}):(?P<pid>\d+)`

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tachograph/sample/metric"
@@ -127,10 +128,12 @@ func begin(l *report.Located, kind metric.EventKind) Fact {
 }
 
 // hostInName is the name of the machine in the name of a report, between the time and the end.
-var hostInName = regexp.MustCompile(`^(.*_\d{4}-\d{2}-\d{2}-\d{6})_.*?(\.(?:\w+_resource\.)?\w+)$`)
+var hostInName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.*_\d{4}-\d{2}-\d{2}-\d{6})_.*?(\.(?:\w+_resource\.)?\w+)$`)
+})
 
 // withoutHost removes the name of the machine from the name of a report.
-func withoutHost(name string) string { return hostInName.ReplaceAllString(name, "$1$2") }
+func withoutHost(name string) string { return hostInName().ReplaceAllString(name, "$1$2") }
 
 func frame(f report.Frame) string {
 	if f.Symbol != "" {
