@@ -1,10 +1,16 @@
 package socket
 
-// closing is a socket that closed before any list had it.
+// closing is a socket that closed before any list had it. It has less than Totals, because thousands
+// of them may wait.
 type closing struct {
-	at     local
-	trace  Trace
-	totals Totals
+	at       local
+	trace    Trace
+	bytes    Bytes
+	retrans  uint64
+	media    *[NumMedia]Bytes // nil where the kernel does not keep them
+	protocol Protocol
+	ended    Ending
+	loopback bool
 	// connected says that it is or was to be a connection, and not a socket without other side.
 	connected bool
 }
@@ -19,18 +25,35 @@ func (b *Book) hearEnd(s *Socket) {
 	if s.Loopback {
 		e.flags = loopback
 	}
-	c := closing{at: localOf(s), trace: traceOf(s), connected: !listens(s) && (s.Protocol != UDP || s.Has&HasBytes != 0)}
-	if !b.increase(&e, s, &c.totals) && !c.connected {
+	c := closing{at: localOf(s), trace: traceOf(s), protocol: s.Protocol, ended: s.Ended, loopback: s.Loopback,
+		connected: !listens(s) && (s.Protocol != UDP || s.Has&HasBytes != 0)}
+	var t Totals
+	if !b.increase(&e, s, &t) && !c.connected {
 		return
 	}
+	c.bytes, c.retrans, c.media = t.Bytes[s.Protocol], t.Retrans, e.media
 	if c.connected {
 		b.short++
 		b.considerClosed(nil, s)
-		c.totals.add(s.Ended.counted())
 	}
 	if b.ended = append(b.ended, c); len(b.ended) == mostEnded {
 		b.settleEnded(nil)
 	}
+}
+
+// totals returns what the socket transferred, and how it ended.
+func (c *closing) totals() (t Totals) {
+	t.Bytes[c.protocol], t.Retrans = c.bytes, c.retrans
+	if c.loopback {
+		t.Loopback = c.bytes
+	}
+	if c.media != nil {
+		t.Media = *c.media
+	}
+	if c.connected {
+		t.add(c.ended.counted())
+	}
+	return t
 }
 
 // counted returns how the end of a connection is counted.
@@ -63,14 +86,15 @@ func (b *Book) settleEnded(find func(Trace) (h *Holder, wait bool)) {
 		if h == nil && p != nil {
 			h = p.holder()
 		}
+		t := c.totals()
 		switch {
 		case !c.connected:
 		case p != nil:
-			c.totals.Accepted++
+			t.Accepted++
 		default:
-			c.totals.Opened++
+			t.Opened++
 		}
-		b.award(h, &c.totals)
+		b.award(h, &t)
 	}
 	b.ended = b.ended[:0]
 }

@@ -48,7 +48,9 @@ func TestPCPRecords(t *testing.T) {
 			processes = len(m.Values)
 		}
 	}
-	used, may := peak(t, d.AgentPID("tachograph")), 25_000_000+40_000*max(0, processes-150)
+	// Up to 4,096 sockets that closed between two readings take half a megabyte, and tests beside this
+	// one close very many.
+	used, may := peak(t, d.AgentPID("tachograph")), 27_000_000+40_000*max(0, processes-150)
 	t.Logf("the agent has used %.1f MB beside %d processes", float64(used)/1e6, processes)
 	if used > may {
 		t.Errorf("that is more than %.1f MB", float64(may)/1e6)
