@@ -101,6 +101,15 @@ func InstanceName(name string) string {
 	return strings.ReplaceAll(name, " ", "_")
 }
 
+// Title returns the name of an instance of which PCP's name is made. Connections of one process to one
+// port are called alike, so that theirs begins with the key.
+func Title(indom string, in *metric.Instance) string {
+	if indom == "connection" {
+		return in.Key + " " + in.Name
+	}
+	return in.Name
+}
+
 // Distinct returns a name for an instance whose first word another instance already has.
 func Distinct(name string, id uint32) string {
 	word, _, _ := strings.Cut(name, " ")

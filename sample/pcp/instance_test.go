@@ -21,6 +21,17 @@ func TestInstanceName(t *testing.T) {
 	}
 }
 
+// Connections of one process to one port are called alike, and PCP needs names that differ.
+func TestConnectionsDiffer(t *testing.T) {
+	one, other := &metric.Instance{Key: "0a", Name: "firefox → net-1:443"}, &metric.Instance{Key: "0b", Name: "firefox → net-1:443"}
+	if a, b := InstanceName(Title("connection", one)), InstanceName(Title("connection", other)); a != "0a_firefox_→_net-1:443" || a == b {
+		t.Errorf("%s, %s", a, b)
+	}
+	if got := Title("listener", &metric.Instance{Key: "tcp :443", Name: "tcp :443"}); got != "tcp :443" {
+		t.Error(got)
+	}
+}
+
 // Some instances have a natural number, which is the same in every run. Others have none.
 func TestNaturalNumber(t *testing.T) {
 	for _, c := range []struct {

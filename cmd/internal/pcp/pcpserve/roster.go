@@ -123,7 +123,7 @@ func (r *roster) number(in *metric.Instance) uint32 {
 // name only up to the first blank.
 func (r *roster) name(m *member, in *metric.Instance) {
 	m.own = in.Name
-	name := visible.Text(in.Name)
+	name := visible.Text(pcp.Title(r.indom, in))
 	if name == "" {
 		name = "?"
 	}

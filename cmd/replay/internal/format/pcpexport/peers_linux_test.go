@@ -101,7 +101,7 @@ func read(t testing.TB, dir string) *recording {
 				for i, in := range b.Rows {
 					who := ""
 					if in != nil {
-						who = pcptest.Who(pcp.InstanceName(in.Name))
+						who = pcptest.Who(pcp.InstanceName(pcp.Title(b.Group.Indom, in)))
 					}
 					if v := b.Cols[c].At(d.Type, i); v.Miss == metric.Present && m.Fits(v.Bits) {
 						if t, ok := m.Type.Metric(); ok && t != v.Type {

@@ -26,8 +26,9 @@ type roster struct {
 
 	perBoot  bool
 	numbered bool // names begin with unique numbers
-	fresh    int  // bytes of labels that are not written yet
-	whole    int  // bytes of labels at the last write
+	domain   string
+	fresh    int // bytes of labels that are not written yet
+	whole    int // bytes of labels at the last write
 }
 
 type member struct {
@@ -38,7 +39,7 @@ type member struct {
 }
 
 func newRoster(indom uint32, name string) *roster {
-	return &roster{indom: indom, members: make(map[uint32]*member), names: make(map[string]uint32), perBoot: metric.PerBoot(name), numbered: pcp.Numbered(name)}
+	return &roster{indom: indom, members: make(map[uint32]*member), names: make(map[string]uint32), perBoot: metric.PerBoot(name), numbered: pcp.Numbered(name), domain: name}
 }
 
 // enter notes that a group has an instance.
@@ -47,7 +48,7 @@ func (r *roster) enter(id uint32, in *metric.Instance) {
 	if m == nil {
 		m = &member{}
 		r.members[id] = m
-		r.call(m, id, in.Name)
+		r.call(m, id, pcp.Title(r.domain, in))
 		r.label(m, in)
 		r.came = append(r.came, id)
 	}
@@ -84,7 +85,7 @@ func (r *roster) changed(id uint32, in *metric.Instance) {
 	m := r.members[id]
 	was := m.name
 	delete(r.names, was)
-	r.call(m, id, in.Name)
+	r.call(m, id, pcp.Title(r.domain, in))
 	r.renamed = r.renamed || m.name != was
 	r.label(m, in)
 }

@@ -48,7 +48,7 @@ func held(t testing.TB, path string) map[valueKey]metric.Value {
 			for i, in := range b.Rows {
 				name := ""
 				if in != nil {
-					name = pcptest.Who(pcp.InstanceName(in.Name))
+					name = pcptest.Who(pcp.InstanceName(pcp.Title(b.Group.Indom, in)))
 				}
 				for c, d := range b.Group.Metrics {
 					v := b.Cols[c].At(d.Type, i)
