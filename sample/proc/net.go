@@ -213,9 +213,9 @@ var netColumns = []struct {
 }
 
 // awaited reports whether the kernel may still report what an ended process transferred last:
-// until the next list.
+// until the next list, and for a while if a connection is gone of which no report has come.
 func (s *processes[P, R]) awaited(p *process[P]) bool {
-	return s.sockets && p.held != nil && p.held.Open > 0 && !p.held.Ended()
+	return s.sockets && p.held != nil && p.held.Open+p.held.Owing > 0 && !p.held.Ended()
 }
 
 // noSockets are the totals of a process that never had any.

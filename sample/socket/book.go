@@ -354,6 +354,10 @@ func (b *Book) end(e *entry, how Ending) {
 // closed while this list was made may still come, and on a crowded machine others, too.
 func (b *Book) findMissing() {
 	for id, m := range b.missing {
+		if b.now-m.since < mostOwing {
+			continue
+		}
+		b.release(m)
 		if b.looks-m.heard > mostLate {
 			delete(b.missing, id)
 			b.lost++
@@ -435,7 +439,7 @@ func (b *Book) Settle(number uint64) {
 	defer b.mu.Unlock()
 	b.settleEnded(nil)
 	for i, h := range b.dirty {
-		h.Shown, h.Open, h.Changed, h.dirty = h.now, h.open, number, false
+		h.Shown, h.Open, h.Owing, h.Changed, h.dirty = h.now, h.open, h.owing, number, false
 		b.dirty[i] = nil
 	}
 	b.dirty = b.dirty[:0]

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+	"time"
 )
 
 // machine is a Lister of sockets that a test has put into it.
@@ -84,7 +85,7 @@ func (r *run) hold(inodes ...uint64) *Holder {
 func (r *run) look() {
 	r.t.Helper()
 	r.n++
-	if err := r.b.Look(&r.m, int64(r.n)); err != nil {
+	if err := r.b.Look(&r.m, int64(r.n)*int64(time.Second)); err != nil {
 		r.t.Fatal(err)
 	}
 	r.b.Find(func(t Trace) (*Holder, bool) { return r.holders[t.Inode], r.late[t.Inode] })
@@ -234,7 +235,7 @@ func TestProcessIsNamedByTheKernel(t *testing.T) {
 	look := func() {
 		t.Helper()
 		r.n++
-		if err := r.b.Look(&r.m, int64(r.n)); err != nil {
+		if err := r.b.Look(&r.m, int64(r.n)*int64(time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		r.b.Find(func(t Trace) (*Holder, bool) { return by[t.Unique], false })
@@ -279,10 +280,13 @@ func TestLost(t *testing.T) {
 	}
 	r.m.sockets = nil
 	r.look()
-	if r.b.Lost != 1 || h.Open != 1 {
+	if r.b.Lost != 1 || h.Open != 1 || h.Owing != 0 {
 		t.Errorf("lost %d", r.b.Lost)
 	}
 	r.look()
+	if h.Owing != 1 {
+		t.Errorf("%d reports are to come, want 1", h.Owing)
+	}
 	expect(t, "the process", &h.Shown, 1100, 110, 2, 0, 2)
 	// A report that comes late says what was transferred in between.
 	late.Closed, late.Inode, late.Bytes = true, 0, Bytes{1003, 102}
@@ -291,8 +295,8 @@ func TestLost(t *testing.T) {
 		r.look()
 	}
 	expect(t, "the process", &h.Shown, 1103, 112, 2, 0, 2)
-	if r.b.Lost != 1 || r.b.Short != 0 {
-		t.Errorf("lost %d, short %d", r.b.Lost, r.b.Short)
+	if r.b.Lost != 1 || r.b.Short != 0 || h.Owing != 0 {
+		t.Errorf("lost %d, short %d, to come %d", r.b.Lost, r.b.Short, h.Owing)
 	}
 	// One that closes during the list, which still has it as open; the other order as well.
 	r.m.during = append(r.m.during, &Socket{ID: 2, Closed: true, Local: at(1), Peer: at(2), Bytes: Bytes{1, 1}})

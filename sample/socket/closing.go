@@ -1,5 +1,7 @@
 package socket
 
+import "time"
+
 // closing is a socket that closed before any list had it. It has less than Totals, because thousands
 // of them may wait.
 type closing struct {
@@ -103,14 +105,17 @@ func (b *Book) settleEnded(find func(Trace) (h *Holder, wait bool)) {
 // machine the kernel takes seconds to write one.
 type missing struct {
 	entry
-	by *Holder
+	by    *Holder
+	since int64
+	owing bool // by waits for the report
 }
 
-// mostLate is after how many lists a report does not come any more, and mostMissing how many
-// connections are waited for.
+// mostLate is after how many lists a report does not come any more, mostMissing how many
+// connections are waited for, and mostOwing how long an ended process waits for the report.
 const (
 	mostLate    = 12
 	mostMissing = 4096
+	mostOwing   = int64(10 * time.Second)
 )
 
 // miss remembers what e has transferred.
@@ -119,7 +124,24 @@ func (b *Book) miss(e *entry) {
 		b.lost++
 		return
 	}
-	b.missing[e.id] = &missing{entry: *e, by: e.holder}
+	b.missing[e.id] = &missing{entry: *e, by: e.holder, since: b.now, owing: e.holder != nil}
+	b.owe(e.holder, 1)
+}
+
+// owe changes of how many missing connections h waits for the reports.
+func (b *Book) owe(h *Holder, by int) {
+	if h != nil {
+		h.owing += by
+		b.touch(h)
+	}
+}
+
+// release ends the wait of the holder of m.
+func (b *Book) release(m *missing) {
+	if m.owing {
+		m.owing = false
+		b.owe(m.by, -1)
+	}
 }
 
 // hearLate takes in the report of a connection that is missing: it has transferred only what is
@@ -130,6 +152,7 @@ func (b *Book) hearLate(s *Socket) bool {
 		return false
 	}
 	delete(b.missing, s.ID)
+	b.release(m)
 	if m.by != nil && m.by.ended {
 		m.by = nil
 	}

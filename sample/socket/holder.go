@@ -56,11 +56,14 @@ type Holder struct {
 	// open.
 	Shown Totals
 	Open  int
-	// Changed is the number of the settling at which either last changed.
+	// Owing is of how many connections that are gone the last report is still to come.
+	Owing int
+	// Changed is the number of the settling at which any of these last changed.
 	Changed uint64
 
 	now   Totals
 	open  int
+	owing int
 	dirty bool
 	ended bool
 }
