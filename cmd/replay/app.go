@@ -35,6 +35,8 @@ type app struct {
 	signal syscall.Signal
 	// answers is the function answers, which is above the commands of which one, serve, needs it.
 	answers func(archives, derived []string, now func() time.Time) ask.Run
+	// lines is the function commandLines, for the same reason.
+	lines func(given scope.Given, now func() time.Time) ask.RunLine
 	// damage holds the warnings of an answer that goes to a program.
 	damage []string
 }

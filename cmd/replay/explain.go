@@ -58,13 +58,13 @@ an archive it prints what the table of all metrics says.`,
 // loadIfAny opens the archive. If none was named, it is no error that the recorder's own is
 // missing or cannot be opened.
 func (a *app) loadIfAny() error {
-	if len(a.Sources) == 0 {
+	if len(a.Sources) == 0 && a.Given == nil {
 		if _, err := os.Stat(config.ReadArchiveDir()); errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
 	}
 	err := a.load()
-	if err != nil && len(a.Sources) == 0 {
+	if err != nil && len(a.Sources) == 0 && a.Given == nil {
 		return nil
 	}
 	return err

@@ -106,12 +106,7 @@ func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 			line = append(line, "--"+name, quote(t))
 		}
 	}
-	for _, p := range s.Derived {
-		line = append(line, "--derived", quote(absolute(p)))
-	}
-	for _, p := range s.Paths {
-		line = append(line, "--archive", quote(absolute(p)))
-	}
+	line = append(line, s.files()...)
 	if len(dashed) > 0 {
 		line = append(line, "--")
 		for _, word := range dashed {
@@ -121,6 +116,20 @@ func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 	return line
 }
 
+// files returns the words that name what is asked.
+func (s *session) files() (words []string) {
+	if s.Given != nil {
+		return []string{"--from-server", quote(s.Given.Name)}
+	}
+	for _, p := range s.Derived {
+		words = append(words, "--derived", quote(absolute(p)))
+	}
+	for _, p := range s.Paths {
+		words = append(words, "--archive", quote(absolute(p)))
+	}
+	return words
+}
+
 // commandLine returns the shell words of a command that runs args on the open archives, with the
 // same hosts, derived metrics and zone.
 func (s *session) commandLine(cmd *cobra.Command, args []string) []string {
@@ -128,14 +137,9 @@ func (s *session) commandLine(cmd *cobra.Command, args []string) []string {
 	for _, word := range args {
 		line = append(line, quote(word))
 	}
-	for _, p := range s.Paths {
-		line = append(line, "--archive", quote(absolute(p)))
-	}
+	line = append(line, s.files()...)
 	for _, h := range s.Hosts {
 		line = append(line, "--host="+quote(h))
-	}
-	for _, p := range s.Derived {
-		line = append(line, "--derived", quote(absolute(p)))
 	}
 	if s.UTC {
 		line = append(line, "--utc")
@@ -225,6 +229,9 @@ func (s *session) moreCommand(host string, args []string, short bool) string {
 		words = append(words, "--host", quote(host))
 	}
 	named := s.Paths
+	if s.Given != nil {
+		words, named = append(words, s.files()...), nil
+	}
 	if len(s.Sources) == 0 && s.ArgPaths == 0 {
 		named = nil // The recorder's own need not be named.
 	}

@@ -56,6 +56,9 @@ zone of the machine that was recorded; --tz names another.`,
 	}
 	f := root.PersistentFlags()
 	f.StringArrayVar(&a.Sources, "archive", nil, "archive file or directory to read (repeatable)")
+	f.String("from-server", "", "ask a running replay serve: unix:PATH, http://HOST:PORT or https://HOST:PORT")
+	f.String("server-token-file", "", "file with the token that the server wants")
+	f.String("server-ca", "", "file with the certificate of who signed the server's")
 	f.StringArrayVar(&a.Hosts, "host", nil, "only hosts whose name matches (repeatable)")
 	f.StringVar(&a.From, "from", "", "begin of the window")
 	f.StringVar(&a.To, "to", "", "end of the window; +10m counts from --from")
@@ -66,7 +69,18 @@ zone of the machine that was recorded; --tz names another.`,
 	f.StringVar(&a.colorFlag, "color", colorAuto, "mark what is out of the ordinary in colour: auto (on a terminal), always or never")
 	f.BoolVar(&a.showCommand, "show-command", false, "print the command line that gives this answer again")
 	f.StringArrayVar(&a.Derived, "derived", nil, "file of derived metrics, NAME = EXPRESSION a line (repeatable)")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		for _, name := range serverFlags {
+			// Of a command line that names a server none of these is left.
+			if cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s needs --from-server with an address: unix:PATH, http://HOST:PORT or https://HOST:PORT", name)
+			}
+		}
+		if a.Given != nil {
+			if err := notForClients(cmd, args); err != nil {
+				return err
+			}
+		}
 		if _, err := out.ParseFormat(a.format); err != nil {
 			return err
 		}

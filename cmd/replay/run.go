@@ -24,6 +24,11 @@ import (
 // run executes one command line and returns the exit status.
 func (a *app) run(args []string) int {
 	a.Words = args
+	if a.Given == nil {
+		if server, rest := serverOf(args); server != nil {
+			return a.askServer(server, rest)
+		}
+	}
 	err := a.execute(args)
 	defer a.stderr.Flush()
 	a.stdout.Flush()
@@ -51,7 +56,7 @@ func (a *app) run(args []string) int {
 
 // execute runs one command line.
 func (a *app) execute(args []string) error {
-	a.answers = answers
+	a.answers, a.lines = answers, commandLines
 	root := a.command()
 	root.SetArgs(withNegatives(root, args))
 	root.SetOut(a.stdout)
@@ -110,6 +115,22 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 			err = nil
 		}
 		return aside, blamed(err)
+	}
+}
+
+// commandLines returns the function that answers the command lines of clients, from the archives
+// that are given.
+func commandLines(given scope.Given, now func() time.Time) ask.RunLine {
+	return func(ctx context.Context, l ask.Line) int {
+		given := given
+		given.Name = l.Server
+		a := newApp(l.Output, l.Errors, now)
+		a.ctx, a.Given = ctx, &given
+		a.width, a.height = l.Width, l.Height
+		a.terminalOut, a.color = false, l.Color
+		a.OwnDefinitions = func() string { return "" }
+		a.Open = func(paths ...string) (reader, error) { return openFor(ctx, paths...) }
+		return a.run(l.Args)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestServePCP(t *testing.T) {
 		a := newApp(&out, &errs, func() time.Time { return testNow.Add(24 * time.Hour) })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		a.answers = answers
+		a.answers, a.lines = answers, commandLines
 		s := &serving{a: a, opt: serve.Options{Listen: listen}, pcpOptions: pcpOptions{listen: "unix:" + socket}, user: user}
 		go func() { ended <- s.serve(ctx, []string{archives}) }()
 		var c *pcpclient.Client

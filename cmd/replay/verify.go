@@ -42,7 +42,11 @@ func sources(archives, args []string) ([]string, error) {
 }
 
 func verify(a *app, args []string) error {
-	paths, err := sources(a.Sources, args)
+	find := func(args []string) ([]string, error) { return sources(a.Sources, args) }
+	if a.Given != nil {
+		find = a.Locate
+	}
+	paths, err := find(args)
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ type Endpoint struct {
 	client *http.Client
 	kept   http.Header // the headers that identify the push, if files are not read again
 	within string
+	socket string // path of a unix socket, "" if the address is not one
 }
 
 // Within names the part of the receiver that is pushed to, if its address does not: a database.
@@ -65,9 +66,15 @@ const (
 
 // NewEndpoint checks the address, and that all files can be read.
 func NewEndpoint(target string, access Access) (*Endpoint, error) {
+	socket, local := strings.CutPrefix(target, "unix:")
+	if local {
+		target = "http://localhost" // the name that is sent to the server
+	} else {
+		socket = ""
+	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no address to push to: write http://HOST:PORT/PATH or https://HOST/PATH", visible.Text(withoutUser(target)))
+		return nil, fmt.Errorf("%q is no address: write http://HOST:PORT/PATH, https://HOST/PATH or unix:PATH", visible.Text(withoutUser(target)))
 	}
 	if u.User != nil {
 		if _, password := u.User.Password(); password {
@@ -78,7 +85,7 @@ func NewEndpoint(target string, access Access) (*Endpoint, error) {
 	if access.Timeout <= 0 {
 		access.Timeout = DefaultTimeout
 	}
-	p := &Endpoint{url: *u, access: access}
+	p := &Endpoint{url: *u, access: access, socket: socket}
 	secret := access.TokenFile != "" || access.PasswordFile != "" || access.HeaderFile != ""
 	switch {
 	case (access.User == "") != (access.PasswordFile == ""):
@@ -88,7 +95,7 @@ func NewEndpoint(target string, access Access) (*Endpoint, error) {
 	case (access.CertFile == "") != (access.KeyFile == ""):
 		return nil, errors.New("--tls-cert and --tls-key go together")
 	case secret && u.Scheme == "http" && !loopback(u.Hostname()) && !access.Insecure:
-		return nil, fmt.Errorf("a secret would go to %s unencrypted: push to https://, or say --insecure where the network between is trusted", u.Host)
+		return nil, fmt.Errorf("a secret would go to %s unencrypted: use https://, or say --insecure where the network between is trusted", u.Host)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if access.CAFile != "" {
@@ -119,11 +126,38 @@ func NewEndpoint(target string, access Access) (*Endpoint, error) {
 			MaxIdleConnsPerHost: 2,
 			IdleConnTimeout:     90 * time.Second,
 			DisableCompression:  true,
-			DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			DialContext:         p.dial,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return p, nil
+}
+
+func (p *Endpoint) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if p.socket != "" {
+		network, address = "unix", p.socket
+	}
+	return (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, network, address)
+}
+
+// Client returns a client for other requests to the receiver, which identifies itself in each.
+func (p *Endpoint) Client() *http.Client {
+	return &http.Client{Transport: identified{p}, CheckRedirect: p.client.CheckRedirect}
+}
+
+// Base returns the address for a Client.
+func (p *Endpoint) Base() string { return strings.TrimSuffix(p.url.String(), "/") }
+
+type identified struct{ *Endpoint }
+
+// RoundTrip implements http.RoundTripper.
+func (p identified) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("User-Agent", "tachograph/"+sample.Version())
+	if err := p.identify(r.Header); err != nil {
+		return nil, err
+	}
+	return p.client.Transport.RoundTrip(r)
 }
 
 // withoutUser returns an address without the part that may hold a password.
@@ -141,6 +175,9 @@ func loopback(host string) bool {
 
 // String returns the address without what may be secret in it.
 func (p *Endpoint) String() string {
+	if p.socket != "" {
+		return visible.Text(p.socket)
+	}
 	u := url.URL{Scheme: p.url.Scheme, Host: p.url.Host, Path: p.url.Path}
 	if p.within != "" {
 		u.Path = strings.TrimSuffix(u.Path, "/") + "/" + p.within

@@ -266,7 +266,7 @@ func TestEndpoints(t *testing.T) {
 		{"http://127.0.0.1:1/x", Access{TokenFile: token}, ""},
 		{"http://h/x", Access{}, ""},
 		{"http://h/x", Access{TokenFile: token, Insecure: true}, ""},
-		{"http://h/x", Access{TokenFile: token}, "unencrypted: push to https"},
+		{"http://h/x", Access{TokenFile: token}, "unencrypted: use https"},
 		{"http://u:p4ss@h/x", Access{}, "has a password in it"},
 		{"http://u@h/x", Access{}, "has a user in it"},
 		{"x://u:p4ss@h/x", Access{}, "is no address"},

@@ -34,6 +34,10 @@ type Scope struct {
 	// be nil.
 	OwnDefinitions func() string
 
+	// Given, if set, is what is asked, whatever the words are: they come from a client of a
+	// server, and can name no files.
+	Given *Given
+
 	// Flags.
 	Sources  []string // archives
 	Hosts    []string // patterns
@@ -49,6 +53,17 @@ type Scope struct {
 	Words    []string     // of the command line
 	Losses   []store.Loss // of all answers
 }
+
+// Given is what a server lets its clients ask.
+type Given struct {
+	Archives []string
+	Derived  []string // files of derived metrics
+	// Name is how the client names the server.
+	Name string
+}
+
+// errGiven refuses a file on the command line of a client.
+var errGiven = errors.New("the server decides which files are asked: leave --archive, --derived and names of files out, or ask them here, without --from-server")
 
 // New returns a Scope without archives.
 func New(c *Clock, open func(paths ...string) (Reader, error), ownDefinitions func() string) *Scope {
@@ -103,6 +118,12 @@ func (s *Scope) None() error {
 // Locate returns the paths to open, all of which exist: those of --archive and those given
 // as plain arguments or, without any, the recorder's own.
 func (s *Scope) Locate(args []string) ([]string, error) {
+	if s.Given != nil {
+		if len(s.Sources)+len(args) > 0 {
+			return nil, errGiven
+		}
+		return s.Given.Archives, nil
+	}
 	paths := append(append([]string{}, s.Sources...), args...)
 	if len(paths) == 0 {
 		dir := config.ReadArchiveDir()
@@ -125,6 +146,12 @@ func (s *Scope) Locate(args []string) ([]string, error) {
 // if there is one.
 func (s *Scope) Definitions() (*query.Definitions, error) {
 	files := s.Derived
+	if s.Given != nil {
+		if len(files) > 0 {
+			return nil, errGiven
+		}
+		files = s.Given.Derived
+	}
 	if len(files) == 0 && s.OwnDefinitions != nil {
 		if own := s.OwnDefinitions(); own != "" {
 			files = []string{own}

@@ -66,7 +66,12 @@ func New(run Run, limits Limits) *Server {
 // Handler returns the handler of the service, and its path.
 func (s *Server) Handler(options ...connect.HandlerOption) (path string, handler http.Handler) {
 	path, h := tachographv1connect.NewQueryServiceHandler(s, options...)
-	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return path, s.bounded(h)
+}
+
+// bounded limits how long h may write an answer.
+func (s *Server) bounded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A client that does not read its answer must not keep its turn.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.Longest + time.Second))
 		h.ServeHTTP(w, r)
@@ -94,6 +99,11 @@ func (s *Server) answer(ctx context.Context, question *tachographv1.QueryRequest
 	if err != nil {
 		return connect.NewError(connect.CodeInvalidArgument, err)
 	}
+	return s.turn(ctx, func(ctx context.Context) error { return with(ctx, args) })
+}
+
+// turn waits for a turn, and calls fn, which may take the longest time.
+func (s *Server) turn(ctx context.Context, fn func(ctx context.Context) error) error {
 	ctx, stop := context.WithTimeout(ctx, s.limits.Longest)
 	defer stop()
 	leave, err := s.turns.Take(ctx, listen.Of(ctx))
@@ -104,7 +114,7 @@ func (s *Server) answer(ctx context.Context, question *tachographv1.QueryRequest
 		return status(ctx, err)
 	}
 	defer leave()
-	return status(ctx, with(ctx, args))
+	return status(ctx, fn(ctx))
 }
 
 // codes are the codes of the errors of a question.
