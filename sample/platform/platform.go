@@ -64,15 +64,15 @@ func join(opt Options, openSystem func() ([]sample.Source, error)) ([]sample.Sou
 	return append(all, said.New(opt.Root, time.Now(), whoseIn(processes))), nil
 }
 
-// whoseIn returns a function that finds the process that had a pid at an instant among what the
-// sources of processes know.
+// whoseIn returns a function that finds the process that a fact is about among what the sources
+// of processes know.
 func whoseIn(processes []sample.Source) said.Whose {
 	for _, s := range processes {
 		if known, ok := s.(interface {
-			Whose(pid int32, at time.Time) (key string, owners []metric.Label, ok bool)
+			Whose(pid int32, at, began time.Time, ticks uint64) (key string, owners []metric.Label, ok bool)
 		}); ok {
-			return func(pid int32, at time.Time) (said.Who, bool) {
-				key, owners, ok := known.Whose(pid, at)
+			return func(f *said.Fact) (said.Who, bool) {
+				key, owners, ok := known.Whose(f.PID, f.At, f.Began, f.Ticks)
 				return said.Who{Key: key, Owners: owners}, ok
 			}
 		}

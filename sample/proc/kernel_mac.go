@@ -86,7 +86,6 @@ type macProcess struct {
 	taskWhy          metric.Reason
 	usage            []byte
 	usageWhy         metric.Reason
-	begin            uint64 // start in the kernel's ticks, 0 until usage has been read
 	started          uint64 // nanoseconds since boot
 	exe              string
 	exeWhy           metric.Reason

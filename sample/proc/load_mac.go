@@ -91,9 +91,9 @@ func (m *macKernel) loadUsage(p *process[macProcess]) {
 	if errno != 0 {
 		return
 	}
-	if start, _ := libproc.UStart.Uint(q.usage); q.begin == 0 || q.taskWhy == metric.Present {
-		q.begin = start
-	} else if start != q.begin {
+	if start, _ := libproc.UStart.Uint(q.usage); p.begin == 0 || q.taskWhy == metric.Present {
+		p.begin = start
+	} else if start != p.begin {
 		q.usageWhy = metric.Vanished // another process has its pid by now
 		return
 	}
@@ -184,7 +184,7 @@ func (m *macKernel) hear(e *macEvent) {
 	default:
 		end := *e
 		p.platform.end = &end
-		if e.usage != nil && p.platform.isOf(e.usage) {
+		if e.usage != nil && isOf(p, e.usage) {
 			p.platform.usage, p.final = e.usage, true
 		}
 	}
@@ -241,10 +241,10 @@ func (m *macKernel) eachTotal(p *process[macProcess], each func(name string, v u
 	}
 }
 
-// isOf reports whether usage is this process's, and not that of a later process with its pid.
-func (q *macProcess) isOf(usage []byte) bool {
+// isOf reports whether usage is p's, and not that of a later process with its pid.
+func isOf(p *process[macProcess], usage []byte) bool {
 	start, _ := libproc.UStart.Uint(usage)
-	return q.begin == 0 || q.begin == start
+	return p.begin == 0 || p.begin == start
 }
 
 func (r *macReading) loadCwd() metric.Reason {

@@ -244,7 +244,7 @@ func (s *processes[P, R]) fillMet() {
 func (s *processes[P, R]) farewell(c *sample.Context, p *process[P], now metric.Stamp) {
 	if !p.told {
 		p.told = true
-		s.late.add(p.pid, p.instance)
+		s.late.add(p.pid, p.begin, p.instance)
 		emit(c, exitEvent(p.instance, p.name, s.last, s.k.ending(p, now)))
 		if p.held != nil {
 			s.net.mourned = append(s.net.mourned, p.held)

@@ -18,6 +18,8 @@ type process[P any] struct {
 	// start distinguishes the process from earlier and later ones with its pid: ticks since
 	// boot on Linux, the kernel's unique number on macOS.
 	start uint64
+	// begin is when it began in the ticks that macOS's reports state; 0 if that is not known.
+	begin uint64
 	// instance is separate because its users keep it after the process has ended, and the rest
 	// of process is ten times as large.
 	instance *metric.Instance

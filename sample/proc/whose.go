@@ -9,38 +9,63 @@ import (
 // lately are the processes that ended last, for those who hear about them later: a report of a
 // crash is written seconds after the process is gone.
 type lately struct {
-	instances []*metric.Instance
-	pids      []int32
-	next      int
+	list []late
+	next int
+}
+
+type late struct {
+	pid      int32
+	begin    uint64
+	instance *metric.Instance
 }
 
 const mostLately = 2048
 
-func (l *lately) add(pid int32, in *metric.Instance) {
-	if len(l.pids) < mostLately {
-		l.pids, l.instances = append(l.pids, pid), append(l.instances, in)
+func (l *lately) add(pid int32, begin uint64, in *metric.Instance) {
+	one := late{pid, begin, in}
+	if len(l.list) < mostLately {
+		l.list = append(l.list, one)
 		return
 	}
-	l.pids[l.next], l.instances[l.next] = pid, in
+	l.list[l.next] = one
 	l.next = (l.next + 1) % mostLately
 }
 
-// find returns the one that had the pid at an instant: of several, the one that began last before it.
-func (l *lately) find(pid int32, at time.Time) (found *metric.Instance) {
+// find returns the one that is mentioned: of several, the one that began last.
+func (l *lately) find(w *mentioned) (found *metric.Instance) {
 	var began time.Time
-	for i, p := range l.pids {
-		if p != pid {
+	for _, p := range l.list {
+		if p.pid != w.pid || !w.is(p.begin, p.instance) {
 			continue
 		}
-		if t := startOf(l.instances[i]); !t.After(at.Add(clockSlack)) && (found == nil || t.After(began)) {
-			found, began = l.instances[i], t
+		if t := startOf(p.instance); found == nil || t.After(began) {
+			found, began = p.instance, t
 		}
 	}
 	return found
 }
 
-// clockSlack is how much earlier than its beginning something may seem to have happened to a
-// process: two clocks tell the times.
+// mentioned is a process that something was written down about: it had a pid at an instant. Where it
+// is stated when it began, by the clock and in the kernel's ticks, that decides: pids are used again.
+type mentioned struct {
+	pid       int32
+	at, began time.Time
+	ticks     uint64
+}
+
+// is reports whether a process with this pid is the one.
+func (w *mentioned) is(begin uint64, in *metric.Instance) bool {
+	start := startOf(in)
+	switch {
+	case w.ticks != 0 && begin != 0:
+		return w.ticks == begin
+	case !w.began.IsZero() && !start.IsZero():
+		return start.Sub(w.began).Abs() <= clockSlack
+	}
+	return !start.After(w.at.Add(clockSlack))
+}
+
+// clockSlack is how far apart two clocks may tell the time of the same thing.
 const clockSlack = time.Second
 
 func startOf(in *metric.Instance) time.Time {
@@ -49,16 +74,18 @@ func startOf(in *metric.Instance) time.Time {
 }
 
 // Whose returns the key and the owners of the process that had a pid at an instant, if a sweep has
-// met it and it has not ended long ago.
-func (s *processes[P, R]) Whose(pid int32, at time.Time) (key string, owners []metric.Label, ok bool) {
+// met it and it has not ended long ago. Where began or ticks are not zero, it is the process that
+// began then.
+func (s *processes[P, R]) Whose(pid int32, at, began time.Time, ticks uint64) (key string, owners []metric.Label, ok bool) {
 	s.Lock()
 	defer s.Unlock()
+	w := &mentioned{pid, at, began, ticks}
 	in := (*metric.Instance)(nil)
-	if p := s.table.lookup(pid); p != nil && !startOf(p.instance).After(at.Add(clockSlack)) {
+	if p := s.table.lookup(pid); p != nil && w.is(p.begin, p.instance) {
 		in = p.instance
 	}
 	if in == nil {
-		in = s.late.find(pid, at)
+		in = s.late.find(w)
 	}
 	if in == nil || in.Key == "" {
 		return "", nil, false

@@ -72,7 +72,7 @@ func reported(l *report.Located) []Fact {
 	}
 	f := begin(l, kind)
 	p := &r.Process
-	f.PID = p.PID
+	f.PID, f.Began, f.Ticks = p.PID, p.Started, p.StartTicks
 	f.add("name", p.Name)
 	f.add("version", p.Version)
 	f.add("bundle", p.Bundle)

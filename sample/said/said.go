@@ -23,8 +23,11 @@ type Fact struct {
 	At    time.Time
 	Text  string // a sentence
 	Label []metric.Label
-	// PID is the process that it is about, 0 if none.
-	PID int32
+	// PID is the process that it is about, 0 if none. Began and Ticks are when that began, by the
+	// clock and in ticks since boot, zero where it is not stated.
+	PID   int32
+	Began time.Time
+	Ticks uint64
 }
 
 // reader reads one place where the system writes.
@@ -40,8 +43,8 @@ type Who struct {
 	Owners []metric.Label
 }
 
-// Whose returns the process that had a pid at an instant, if the recorder met it.
-type Whose func(pid int32, at time.Time) (Who, bool)
+// Whose returns the process that a fact is about, if the recorder met it.
+type Whose func(f *Fact) (Who, bool)
 
 // Source is the source of these events.
 type Source struct {
@@ -163,18 +166,18 @@ func (s *Source) record(c *sample.Context, now metric.Stamp, f Fact) {
 	e := metric.Event{At: at, Kind: f.Kind, Text: f.Text, Labels: f.Label}
 	if f.PID > 0 {
 		e.Labels = append(e.Labels, metric.Label{Name: "pid", Value: fmt.Sprint(f.PID)})
-		if who, ok := s.find(f); ok {
+		if who, ok := s.find(&f); ok {
 			e.Indom, e.Key, e.Labels = "process", who.Key, append(e.Labels, who.Owners...)
 		}
 	}
 	c.Emit(e)
 }
 
-func (s *Source) find(f Fact) (Who, bool) {
+func (s *Source) find(f *Fact) (Who, bool) {
 	if s.whose == nil {
 		return Who{}, false
 	}
-	return s.whose(f.PID, f.At)
+	return s.whose(f)
 }
 
 // stampOf turns an instant of the wall clock into a stamp, given that of now. What was before the

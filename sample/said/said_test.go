@@ -73,8 +73,8 @@ func (r *rig) read(after time.Duration) map[string]uint64 {
 // An event about a process has its key and its owners, and is stamped with its own time.
 func TestEventsOfProcesses(t *testing.T) {
 	s := &scripted{facts: []Fact{{Kind: metric.EventCrash, At: begin0.Add(-time.Minute), Text: "x crashed", PID: 7}, {Kind: metric.EventHang, At: begin0, Text: "y", PID: 8}}}
-	r := newRig(t, func(pid int32, at time.Time) (Who, bool) {
-		return Who{"7/1", []metric.Label{{Name: "service", Value: "x.service"}}}, pid == 7 && at.Equal(begin0.Add(-time.Minute))
+	r := newRig(t, func(f *Fact) (Who, bool) {
+		return Who{"7/1", []metric.Label{{Name: "service", Value: "x.service"}}}, f.PID == 7 && f.At.Equal(begin0.Add(-time.Minute))
 	}, s)
 	got := r.read(0)
 	if got["crashes"] != 1 || got["hangs"] != 1 || got["suppressed"] != 0 {

@@ -202,20 +202,20 @@ func (c *coroner) join(e *store.Event) {
 			return
 		}
 		// A restart is said after the end that is its cause.
-		if d := nearest(c.byUnit[hostOf(e)+unit], e.At.Wall); d != nil {
+		if d := nearest(c.byUnit[hostOf(e)+unit], e); d != nil {
 			d.Said = append(d.Said, e)
 		}
 		return
 	}
 	d := c.byKey[keyAt(e)]
 	if e.Key == "" || d == nil {
-		d = nearest(c.byPID[hostOf(e)+pid], e.At.Wall)
+		d = nearest(c.byPID[hostOf(e)+pid], e)
 		if pid == "" {
 			d = nil
 		}
 	}
 	if d == nil && e.Kind == metric.EventService {
-		d = nearest(c.byUnit[hostOf(e)+unit], e.At.Wall)
+		d = nearest(c.byUnit[hostOf(e)+unit], e)
 	}
 	if d == nil {
 		d = &Death{Archive: e.Archive, At: e.At.Wall, Instance: &metric.Instance{Key: e.Key, Name: e.Label("name"), Labels: e.Labels}}
@@ -241,16 +241,33 @@ func insert(lists map[string][]*Death, key string, d *Death) {
 
 func byTime(d *Death, at int64) int { return cmp.Compare(d.At, at) }
 
-// nearest returns the death next to an instant, nil if none is near.
-func nearest(list []*Death, at int64) (found *Death) {
+// nearest returns the death next to what the system said, nil if none is near.
+func nearest(list []*Death, e *store.Event) (found *Death) {
+	at := e.At.Wall
 	i, _ := slices.BinarySearchFunc(list, at, byTime)
 	best := sameDeath + 1
-	for _, d := range list[max(i-1, 0):min(i+1, len(list))] {
-		if off := max(d.At-at, at-d.At); off < best {
+	before, after := list[max(i-mostNamesakes, 0):i], list[i:min(i+mostNamesakes, len(list))]
+	for _, d := range slices.Concat(before, after) {
+		if off := max(d.At-at, at-d.At); off < best && d.beganAs(e) {
 			found, best = d, off
 		}
 	}
 	return found
+}
+
+const (
+	// mostNamesakes is how many deaths with one pid, before and after an instant, are looked at.
+	mostNamesakes = 8
+	// sameStart is how far apart what is said of the start of one process may be.
+	sameStart = time.Second
+)
+
+// beganAs reports whether the process may have begun when the system says that it did: pids are
+// used again.
+func (d *Death) beganAs(e *store.Event) bool {
+	said, err := time.Parse(time.RFC3339Nano, e.Label("start"))
+	began := d.Instance.Began()
+	return err != nil || began == 0 || time.Duration(said.UnixNano()-began).Abs() <= sameStart
 }
 
 // bereave adds the kernel's count of kills to the deaths of its victims, where it is clear who they were.

@@ -47,6 +47,8 @@ func TestOneDeathIsOneRow(t *testing.T) {
 			"SIGSEGV by report, exit; signal 11 by exit"},
 		{"a key decides", []string{"event 60s crash | x | key=k6 source=report name=a pid=7 signal=SIGBUS", "event 30s process exit | a ended | key=k6 pid=7 name=a how=signal_7",
 			"event 62s process exit | a ended | key=k7 pid=7 name=a how=signal_11"}, "signal 11 by exit; SIGBUS by report, exit"},
+		{"the same pid begun at another time", []string{crash + " start=2026-11-20T02:00:00Z", "event 61s process exit | a ended | key=k7 pid=7 name=a how=signal_9 start=2026-11-20T03:00:30Z",
+			"event 40s process exit | a ended | key=k6 pid=7 name=a how=signal_11 start=2026-11-20T02:00:00.5Z"}, "SIGSEGV by report, exit"},
 		{"a kill says more than a crash", []string{crash, "event 60s kill | x | source=report name=a pid=7 by=jetsam reason=per-process-limit bytes=100 limit=90"},
 			"killed by jetsam (per-process-limit), held 100 bytes, limit 90 bytes by report"},
 		{"the kernel's count", []string{"event 60s process exit | a ended | key=k7 pid=7 name=a how=signal_9", "event 61s memory pressure | the kernel killed 1 process for lack of memory"},
