@@ -35,14 +35,15 @@ var SystemPlace = Place{"/Library/Logs", "DiagnosticReports"}
 // HomePlace has the reports about the programs of a user.
 func HomePlace(home string) Place { return Place{home, "Library/Logs/DiagnosticReports"} }
 
-// subfolders are those of a place that hold reports too: those that macOS has moved, and those of
+// Subfolders are those of a place that hold reports too: those that macOS has moved, and those of
 // the T2 chip.
-var subfolders = []string{"", "Retired", "ProxiedDevice-Bridge"}
+var Subfolders = []string{"", "Retired", "ProxiedDevice-Bridge"}
 
 // Folder finds the reports of some places that were not returned before. Its methods are not for
 // use by several goroutines at once.
 type Folder struct {
-	places  []Place
+	// Places may be changed between two looks.
+	Places  []Place
 	done    time.Time
 	seen    map[string]Seen
 	growing map[inode]*growth
@@ -77,7 +78,7 @@ type Located struct {
 // NewFolder returns a Folder that does not return what an earlier one has returned, of which mark
 // is the last mark. With an empty mark it returns all reports there are.
 func NewFolder(places []Place, mark Mark) *Folder {
-	f := &Folder{places: places, done: mark.Done, seen: make(map[string]Seen), growing: make(map[inode]*growth)}
+	f := &Folder{Places: places, done: mark.Done, seen: make(map[string]Seen), growing: make(map[inode]*growth)}
 	for _, s := range mark.Seen {
 		f.seen[s.File] = s
 	}
@@ -102,11 +103,12 @@ func (c *candidate) path() string { return path.Join(c.place.Base, c.folder, c.n
 func (f *Folder) Look(now time.Time) Found {
 	var found Found
 	var all []candidate
-	for _, place := range f.places {
-		for _, sub := range subfolders {
+	for _, place := range f.Places {
+		for _, sub := range Subfolders {
 			more, err := f.list(place, path.Join(place.Below, sub))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				found.Refused = append(found.Refused, fmt.Errorf("%s: %w", path.Join(place.Base, place.Below, sub), err))
+				break // so are its subfolders
 			}
 			all = append(all, more...)
 		}

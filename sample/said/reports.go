@@ -15,23 +15,30 @@ import (
 	"tachograph/sample/report"
 )
 
-// folders reads the reports of macOS. changed reports whether something may have come into one of
-// the folders since it was last called.
+// folders reads the reports of macOS. changed returns where reports come, and whether something may
+// have come there since it was last called.
 type folders struct {
 	folder  *report.Folder
-	changed func() bool
+	changed func(now metric.Stamp) ([]report.Place, bool)
 	done    func()
 	again   bool
 	begun   bool
+	refused error // of the last look
 }
 
+// mostRefused is how many of the folders that cannot be listed are named.
+const mostRefused = 3
+
 func (r *folders) look(now metric.Stamp, since time.Time, found func(Fact)) error {
-	if changed := r.changed(); !changed && !r.again && r.begun {
-		return nil
+	places, changed := r.changed(now)
+	if !changed && !r.again && r.begun {
+		return r.refused
 	}
 	r.begun = true
+	r.folder.Places = places
 	fresh := r.folder.Look(time.Unix(0, now.Wall))
 	r.again = fresh.Again
+	r.refused = errors.Join(fresh.Refused[:min(len(fresh.Refused), mostRefused)]...)
 	for i := range fresh.Reports {
 		l := &fresh.Reports[i]
 		if l.Written.Before(since) {
@@ -41,7 +48,7 @@ func (r *folders) look(now metric.Stamp, since time.Time, found func(Fact)) erro
 			found(f)
 		}
 	}
-	return errors.Join(fresh.Refused...)
+	return r.refused
 }
 
 func (r *folders) close() { r.done() }

@@ -3,6 +3,8 @@ package said
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"tachograph/sample/catalog"
@@ -11,13 +13,21 @@ import (
 
 // New returns the source of what this machine wrote down.
 func New(_ string, now time.Time, whose Whose) *Source {
-	places := []report.Place{report.SystemPlace}
-	for _, home := range homes() {
-		places = append(places, report.HomePlace(home))
-	}
 	w := newWatch(places)
-	return newSource(catalog.Darwin, now, whose, &folders{folder: report.NewFolder(places, report.Mark{}), changed: w.changed, done: w.close}, newInstallHistory())
+	return newSource(catalog.Darwin, now, whose, &folders{folder: report.NewFolder(nil, report.Mark{}), changed: w.changed, done: w.close}, newInstallHistory())
 }
+
+// places are the folders of reports that there may be.
+func places() []report.Place {
+	all := []report.Place{report.SystemPlace}
+	for _, home := range homes() {
+		all = append(all, report.HomePlace(home))
+	}
+	return all
+}
+
+// mostHomes is how many users' reports are read.
+const mostHomes = 128
 
 // homes are the folders of users; a user who is not root has reports of his own only.
 func homes() []string {
@@ -28,6 +38,19 @@ func homes() []string {
 		}
 		return []string{home}
 	}
-	found, _ := filepath.Glob("/Users/*")
-	return append(found, "/var/root")
+	found := []string{"/var/root"}
+	const users = "/Users"
+	dir, err := os.Open(users)
+	if err != nil {
+		return found
+	}
+	defer dir.Close()
+	list, _ := dir.ReadDir(mostHomes)
+	for _, e := range list {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			found = append(found, filepath.Join(users, e.Name()))
+		}
+	}
+	slices.Sort(found)
+	return found
 }

@@ -2,17 +2,23 @@ package said
 
 import (
 	"path/filepath"
+	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"tachograph/sample/metric"
 	"tachograph/sample/report"
 )
 
-// watch waits in a kqueue for changes of folders. A folder that does not exist yet, or whose
-// volume went away, is looked for again at every question.
+// watch waits in a kqueue for changes of folders. Once a minute it looks for those that do not
+// exist yet: a user logs in for the first time, a program of theirs crashes for the first time.
 type watch struct {
 	kq      int
+	places  func() []report.Place
+	known   []report.Place
 	folders []watched
+	next    int64 // when to look for folders again, on the clock that stands still during sleep
 	buf     [16]unix.Kevent_t
 }
 
@@ -24,15 +30,15 @@ type watched struct {
 // eventOnly opens a folder without keeping its volume busy (O_EVTONLY).
 const eventOnly = 0x8000
 
-const folderChanges = unix.NOTE_WRITE | unix.NOTE_EXTEND | unix.NOTE_DELETE | unix.NOTE_RENAME | unix.NOTE_REVOKE
+const folderChanges = unix.NOTE_WRITE | unix.NOTE_EXTEND | folderGoes
 
-func newWatch(places []report.Place) *watch {
-	w := &watch{kq: -1}
-	for _, p := range places {
-		for _, sub := range []string{"", "Retired", "ProxiedDevice-Bridge"} {
-			w.folders = append(w.folders, watched{filepath.Join(p.Base, p.Below, sub), -1})
-		}
-	}
+// folderGoes: the folder is not the one at its path any more, or its volume is gone.
+const folderGoes = unix.NOTE_DELETE | unix.NOTE_RENAME | unix.NOTE_REVOKE
+
+const lookForFolders = time.Minute
+
+func newWatch(places func() []report.Place) *watch {
+	w := &watch{kq: -1, places: places}
 	if kq, err := unix.Kqueue(); err == nil {
 		unix.CloseOnExec(kq)
 		w.kq = kq
@@ -40,11 +46,11 @@ func newWatch(places []report.Place) *watch {
 	return w
 }
 
-// changed reports whether a folder has changed or come since it was last called. Without a kqueue
-// it must be assumed.
-func (w *watch) changed() bool {
+// changed returns the places where reports come, and whether one of their folders has changed or
+// come since it was last called. Without a kqueue it must be assumed.
+func (w *watch) changed(now metric.Stamp) ([]report.Place, bool) {
 	if w.kq < 0 {
-		return true
+		return w.places(), true
 	}
 	changed := false
 	var at unix.Timespec // no waiting
@@ -58,17 +64,37 @@ func (w *watch) changed() bool {
 		}
 		changed = true
 		for _, e := range w.buf[:n] {
-			if e.Fflags&(unix.NOTE_DELETE|unix.NOTE_RENAME|unix.NOTE_REVOKE) != 0 {
+			if e.Fflags&folderGoes != 0 {
 				w.release(int(e.Ident))
 			}
 		}
 	}
-	for i := range w.folders {
-		if f := &w.folders[i]; f.fd < 0 && w.follow(f) {
-			changed = true
+	if now.Awake >= w.next || changed {
+		w.next = now.Awake + int64(lookForFolders)
+		changed = w.lookForFolders() || changed
+	}
+	return w.known, changed
+}
+
+// lookForFolders begins to watch the folders that have come, and reports whether there are any.
+func (w *watch) lookForFolders() (come bool) {
+	w.known = w.places()
+	before := w.folders
+	w.folders = nil
+	for _, p := range w.known {
+		for _, sub := range report.Subfolders {
+			f := watched{filepath.Join(p.Base, p.Below, sub), -1}
+			if i := slices.IndexFunc(before, func(b watched) bool { return b.path == f.path }); i >= 0 {
+				f.fd, before[i].fd = before[i].fd, -1
+			}
+			if f.fd < 0 && w.follow(&f) {
+				come = true
+			}
+			w.folders = append(w.folders, f)
 		}
 	}
-	return changed
+	closeAll(before)
+	return come
 }
 
 // follow begins to watch a folder, and reports whether it exists.
@@ -97,12 +123,16 @@ func (w *watch) release(fd int) {
 	}
 }
 
-func (w *watch) close() {
-	for i := range w.folders {
-		if fd := w.folders[i].fd; fd >= 0 {
-			unix.Close(fd)
+func closeAll(folders []watched) {
+	for _, f := range folders {
+		if f.fd >= 0 {
+			unix.Close(f.fd)
 		}
 	}
+}
+
+func (w *watch) close() {
+	closeAll(w.folders)
 	if w.kq >= 0 {
 		unix.Close(w.kq)
 	}
