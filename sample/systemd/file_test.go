@@ -53,7 +53,9 @@ func parseExport(t testing.TB, text []byte) (entries []exported) {
 			e.stamp.Boot, _ = parseID(value)
 			e.fields[name] = value
 		default:
-			e.fields[name] = value
+			if _, twice := e.fields[name]; !twice {
+				e.fields[name] = value
+			}
 		}
 	}
 	return entries

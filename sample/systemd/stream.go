@@ -2,6 +2,7 @@ package systemd
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"slices"
 )
@@ -98,6 +99,8 @@ func (d *Directory) advance(s *stream, w *work) bool {
 			w.entries++
 			w.charge(s.file)
 			switch {
+			case err != nil && s.emptied():
+				s.close()
 			case err != nil:
 				w.Damaged++
 				s.next++
@@ -171,6 +174,13 @@ func (s *stream) grown() bool {
 		s.close()
 	}
 	return grown
+}
+
+// emptied says whether nothing is left of the file that is being read: journald takes the contents
+// of what it removes from those who have it open.
+func (s *stream) emptied() bool {
+	_, err := s.file.readHeader()
+	return errors.Is(err, ErrNotJournal)
 }
 
 func (s *stream) close() {
