@@ -38,6 +38,15 @@ peers() {
 	need groff groff
 	need tmux tmux
 	need systemd-analyze systemd
+	# Who takes cores, and holds a process that crashes. That the kernel sends this machine's cores
+	# there from now on is undone.
+	need gdb gdb
+	if [ ! -e /lib/systemd/systemd-coredump ]; then
+		local cores
+		cores=$(sysctl kernel.core_pattern kernel.core_pipe_limit fs.suid_dumpable 2>/dev/null || :)
+		install_debian systemd-coredump
+		sysctl -q -p - <<<"$cores" 2>/dev/null || :
+	fi
 	need qemu-aarch64 qemu-user
 	# Who compresses what is imported, samples beside us, and makes containers.
 	need bzip2 bzip2

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,12 +17,25 @@ import (
 )
 
 // dumps reads what a crash of a program or of the kernel leaves in directories: core dumps of
-// systemd, reports of apport, and what the firmware kept of a panic. Core dumps are in the journal
-// as well, with their stacks: seen has those that were found there.
+// systemd, reports of apport, and what the firmware kept of a panic.
+//
+// Core dumps are in the journal as well, with their stacks, and there later: the entry is written
+// when the file is whole and the stack was found. A file has an event only when its entry, which
+// says more, can come no more.
 type dumps struct {
 	folders []dumpFolder
-	seen    map[dumpID]bool
+	waiting []dumped        // for their entries
+	seen    map[dumpID]bool // that the journal had since the last look
+	read    bool            // the journal is read
+	more    bool            // and has not been read to its end
 }
+
+// mostWaiting is how many core dumps wait for their entries, and longestWait how long: systemd ends
+// what works on a core dump that long after the crash.
+const (
+	mostWaiting = 256
+	longestWait = 5 * time.Minute
+)
 
 // dumpID is a core dump: a process, and the second of its end.
 type dumpID struct {
@@ -32,13 +46,20 @@ type dumpID struct {
 type dumpFolder struct {
 	path    string
 	changed time.Time
-	done    time.Time // of the newest file that was read
+	known   map[version]bool // files that were listed
 	list    func(dir string) ([]dumped, error)
+}
+
+// version is a file as it was at a time.
+type version struct {
+	path string
+	at   int64
 }
 
 // dumped is what a file says, and when it was written.
 type dumped struct {
 	fact Fact
+	path string
 	at   time.Time
 	id   dumpID
 }
@@ -54,7 +75,11 @@ func newDumps(root string) *dumps {
 
 func (d *dumps) close() {}
 
-func (d *dumps) look(_ metric.Stamp, since time.Time, found func(Fact)) error {
+// tick is longer than the steps of a file system's times: a directory that has changed that shortly
+// before it was listed may have changed after it as well, and show the same time.
+const tick = 3 * time.Second
+
+func (d *dumps) look(now metric.Stamp, since time.Time, found func(Fact)) error {
 	var failed []error
 	for i := range d.folders {
 		f := &d.folders[i]
@@ -62,28 +87,37 @@ func (d *dumps) look(_ metric.Stamp, since time.Time, found func(Fact)) error {
 		if err != nil || !info.IsDir() || info.ModTime().Equal(f.changed) {
 			continue
 		}
-		f.changed = info.ModTime()
-		if f.done.Before(since) {
-			f.done = since
+		if changed := info.ModTime(); now.Wall-changed.UnixNano() > int64(tick) {
+			f.changed = changed
 		}
 		list, err := f.list(f.path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = append(failed, fmt.Errorf("%s: %w", f.path, err))
 		}
-		newest := f.done
+		known := make(map[version]bool, len(list))
 		for _, one := range list {
-			if !one.at.After(f.done) {
-				continue
-			}
-			if one.at.After(newest) {
-				newest = one.at
-			}
-			if one.id == (dumpID{}) || !d.seen[one.id] {
+			v := version{one.path, one.at.UnixNano()}
+			known[v] = true
+			switch {
+			case f.known[v] || !one.at.After(since):
+			case one.id != dumpID{} && len(d.waiting) < mostWaiting:
+				d.waiting = append(d.waiting, one)
+			default:
 				found(one.fact)
 			}
 		}
-		f.done = newest
+		f.known = known
 	}
+	d.waiting = slices.DeleteFunc(d.waiting, func(one dumped) bool {
+		switch {
+		case d.seen[one.id]:
+			return true
+		case d.more, d.read && now.Wall-one.at.UnixNano() < int64(longestWait):
+			return false
+		}
+		found(one.fact)
+		return true
+	})
 	clear(d.seen)
 	return errors.Join(failed...)
 }
@@ -95,7 +129,7 @@ func coreDumps(dir string) (all []dumped, err error) {
 		f.add("source", "core dump")
 		f.add("rule", "core dump")
 		f.add("name", d.Comm)
-		all = append(all, dumped{f, d.Time, dumpID{d.PID, d.Time.Unix()}})
+		all = append(all, dumped{f, d.Path, d.Time, dumpID{d.PID, d.Time.Unix()}})
 	}
 	return all, err
 }
@@ -123,7 +157,7 @@ func crashFiles(dir string) (all []dumped, err error) {
 			f.Kind, f.PID, f.Text = metric.EventKernel, 0, "the kernel reported a mistake of its own: "+c.Problem
 			f.add("topic", "kernel error")
 		}
-		all = append(all, dumped{fact: f, at: c.Time})
+		all = append(all, dumped{fact: f, path: c.Path, at: c.Time})
 	}
 	return all, err
 }
@@ -139,7 +173,7 @@ func panics(dir string) (all []dumped, err error) {
 		f.add("rule", "panic")
 		f.add("reason", p.Reason)
 		f.add("report", filepath.Base(p.Path))
-		all = append(all, dumped{fact: f, at: p.Time})
+		all = append(all, dumped{fact: f, path: p.Path, at: p.Time})
 	}
 	return all, err
 }

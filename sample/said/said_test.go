@@ -108,39 +108,55 @@ func TestBeforeTheBoot(t *testing.T) {
 	}
 }
 
-// A core dump that is in the journal has no second event because its file is there, and only
-// files that are new have one.
+// A core dump that is in the journal has no second event because its file is there, though the file
+// is there first, and only files that are new have one.
 func TestCoreDumps(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "var/lib/systemd/coredump")
 	os.MkdirAll(dir, 0o755)
 	boot := strings.Repeat("0", 32)
-	dump := func(comm string, pid int, at time.Time) {
-		os.WriteFile(filepath.Join(dir, fmt.Sprintf("core.%s.0.%s.%d.%d", comm, boot, pid, at.UnixMicro())), nil, 0o644)
-		os.Chtimes(dir, at, at)
+	at := func(seconds int) time.Time { return begin0.Add(time.Duration(seconds) * time.Second) }
+	now := 0
+	dump := func(comm string, pid, second int) {
+		os.WriteFile(filepath.Join(dir, fmt.Sprintf("core.%s.0.%s.%d.%d", comm, boot, pid, at(second).UnixMicro())), nil, 0o644)
+		os.Chtimes(dir, at(now), at(now))
 	}
 	d := newDumps(root)
-	look := func() (names string) {
-		if err := d.look(metric.Stamp{}, begin0, func(f Fact) { names += f.label("name") + " " }); err != nil {
+	look := func(second int, want string) {
+		t.Helper()
+		now = second
+		got := ""
+		if err := d.look(metric.Stamp{Wall: at(now).UnixNano()}, begin0, func(f Fact) { got += f.label("name") + " " }); err != nil {
 			t.Fatal(err)
 		}
-		return names
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
-	dump("old", 1, begin0.Add(-time.Hour))
-	dump("a", 2, begin0.Add(time.Second))
-	if got := look(); got != "a " {
-		t.Errorf("%q", got)
+	entry := func(pid, second int) {
+		j := &journal{dumps: d}
+		j.entry(&systemd.Entry{Kind: systemd.Coredump, Facts: &systemd.Facts{Crash: &systemd.Crash{PID: pid, At: at(second)}}})
 	}
-	dump("b", 3, begin0.Add(2*time.Second))
-	dump("c", 4, begin0.Add(3*time.Second))
-	j := &journal{dumps: d}
-	j.entry(&systemd.Entry{Kind: systemd.Coredump, Facts: &systemd.Facts{Crash: &systemd.Crash{PID: 4, Comm: "c", At: begin0.Add(3 * time.Second)}}})
-	if got := look(); got != "b " {
-		t.Errorf("%q", got)
-	}
-	if got := look(); got != "" {
-		t.Errorf("%q", got)
-	}
+	dump("old", 1, -3600)
+	dump("a", 2, 1)
+	look(5, "a ") // nobody reads a journal
+	d.read = true
+	dump("b", 3, 2) // in the same tick as the look, of a crash before another that is known
+	dump("c", 4, 4)
+	look(15, "")
+	entry(4, 4)
+	look(20, "")
+	look(301, "")
+	look(303, "b ")
+	dump("d", 5, 310)
+	entry(5, 310)
+	look(315, "")
+	dump("e", 6, 320)
+	d.more = true // its entry may be among those that were not read
+	look(700, "")
+	d.more = false
+	look(701, "e ")
+	look(1000, "")
 }
 
 // A flood is a number of events a second in the long run, and the rest is counted by kind.

@@ -34,6 +34,9 @@ func (j *journal) look(_ metric.Stamp, since time.Time, found func(Fact)) error 
 			found(f)
 		}
 	})
+	if j.dumps != nil {
+		j.dumps.read, j.dumps.more = err == nil, looked.More
+	}
 	switch {
 	case errors.Is(err, systemd.ErrNoJournal):
 		return nil

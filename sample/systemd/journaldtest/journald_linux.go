@@ -54,11 +54,16 @@ ForwardToWall=no
 // mounts makes a file system of a directory, with the machine's programs, processes and two of its
 // devices, and with one in memory at /run. It is there until the input ends.
 const mounts = `
+mount --bind "$0" "$0"
 cd "$0"
 for d in usr lib lib64 bin sbin proc sys; do [ ! -d /$d ] || mount --rbind /$d $d; done
-for f in dev/null dev/urandom etc/passwd etc/group; do mount --bind /$f $f; done
+for f in dev/null dev/urandom; do mount --bind /$f $f; done
 mount -t tmpfs tmpfs run
-exec chroot . sh -c 'echo ready; exec cat'
+mkdir run/systemd
+pivot_root . .
+umount -l .
+echo ready
+exec cat
 `
 
 // Program returns the path of one of systemd's programs that are not for users. It skips the test
@@ -94,7 +99,7 @@ func Start(t testing.TB, env ...string) *Daemon {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"etc/machine-id": Machine + "\n", "etc/systemd/journald.conf": settings, "dev/null": "", "dev/urandom": "", "etc/passwd": "", "etc/group": ""} {
+	for name, text := range map[string]string{"etc/machine-id": Machine + "\n", "etc/systemd/journald.conf": settings, "etc/passwd": "root:x:0:0::/:/bin/sh\n", "dev/null": "", "dev/urandom": ""} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -151,9 +156,8 @@ func mounted(t testing.TB, dir string) string {
 
 // Command is a program that has the file system of journald.
 func (d *Daemon) Command(program string, args ...string) *exec.Cmd {
-	cmd := exec.Command(program, args...)
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: d.Root, Pdeathsig: syscall.SIGKILL}
+	cmd := exec.Command("nsenter", append([]string{"--mount=" + filepath.Join(filepath.Dir(d.Root), "ns/mnt"), program}, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
 
@@ -175,6 +179,14 @@ func (d *Daemon) Kill() {
 		d.cmd.Process.Kill()
 		d.cmd.Wait()
 		d.cmd = nil
+	}
+}
+
+// Signal sends journald a signal.
+func (d *Daemon) Signal(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	if err := d.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
 	}
 }
 
