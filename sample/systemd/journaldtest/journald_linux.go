@@ -267,6 +267,31 @@ func (d *Daemon) Syslog(t testing.TB, from Sender, line string) {
 	d.send(t, from, "dev-log", []byte(line))
 }
 
+// Stream returns what systemd makes the standard error of a service, as which an entry of each line
+// is made, and the JOURNAL_STREAM of its environment.
+func (d *Daemon) Stream(t testing.TB, identifier string) (stderr *os.File, env string) {
+	t.Helper()
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: d.socket("stdout"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// No unit; lines without a priority have 6; those with one are read so; nothing is forwarded.
+	if _, err := fmt.Fprintf(c, "%s\n\n6\n1\n0\n0\n0\n", identifier); err != nil {
+		t.Fatal(err)
+	}
+	f, err := c.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
+		t.Fatal(err)
+	}
+	return f, fmt.Sprintf("JOURNAL_STREAM=%d:%d", stat.Dev, stat.Ino)
+}
+
 // longest is what is sent as one message; what is longer is sent as a file.
 const longest = 64 << 10
 
