@@ -13,7 +13,8 @@ import (
 //   - CAP_SYS_PTRACE: I/O, memory maps, open files and sockets of the processes
 //     of all users (/proc/PID/io, smaps_rollup, fd), also where /proc hides them.
 //   - CAP_DAC_READ_SEARCH: the directories above and around those (/proc/PID/fd
-//     is its owner's alone), and the size of volumes below private directories.
+//     is its owner's alone), the size of volumes below private directories, and what the system
+//     has written down: its journal, core dumps and crash files.
 //   - CAP_NET_ADMIN: to hear of the end of every process (taskstats).
 //   - CAP_CHOWN: to give archives to the group that may read them.
 //

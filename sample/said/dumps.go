@@ -47,6 +47,7 @@ type dumpFolder struct {
 	path    string
 	changed time.Time
 	known   map[version]bool // files that were listed
+	err     error            // why some or all were not
 	list    func(dir string) ([]dumped, error)
 }
 
@@ -84,16 +85,22 @@ func (d *dumps) look(now metric.Stamp, since time.Time, found func(Fact)) error 
 	for i := range d.folders {
 		f := &d.folders[i]
 		info, err := os.Lstat(f.path)
-		if err != nil || !info.IsDir() || info.ModTime().Equal(f.changed) {
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		if info.ModTime().Equal(f.changed) {
+			failed = append(failed, f.err)
 			continue
 		}
 		if changed := info.ModTime(); now.Wall-changed.UnixNano() > int64(tick) {
 			f.changed = changed
 		}
 		list, err := f.list(f.path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = append(failed, fmt.Errorf("%s: %w", f.path, err))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil // it was removed meanwhile
 		}
+		f.err = err
+		failed = append(failed, err)
 		known := make(map[version]bool, len(list))
 		for _, one := range list {
 			v := version{one.path, one.at.UnixNano()}
@@ -106,7 +113,9 @@ func (d *dumps) look(now metric.Stamp, since time.Time, found func(Fact)) error 
 				found(one.fact)
 			}
 		}
-		f.known = known
+		if err == nil || len(list) > 0 {
+			f.known = known
+		}
 	}
 	d.waiting = slices.DeleteFunc(d.waiting, func(one dumped) bool {
 		switch {

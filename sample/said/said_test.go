@@ -159,6 +159,49 @@ func TestCoreDumps(t *testing.T) {
 	look(1000, "")
 }
 
+// Why a directory cannot be read is said until it can be, and what was there before has no second
+// event then.
+func TestDumpsThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	os.Chtimes(dir, begin0, begin0)
+	var refused error
+	d := &dumps{folders: []dumpFolder{{path: dir, list: func(string) ([]dumped, error) {
+		if refused != nil {
+			return nil, refused
+		}
+		return []dumped{{fact: Fact{Text: "panic"}, path: "a", at: begin0}}, nil
+	}}}}
+	changed := 0
+	look := func(want int) error {
+		t.Helper()
+		got := 0
+		err := d.look(metric.Stamp{Wall: begin0.Add(time.Hour).UnixNano()}, begin0.Add(-time.Second), func(Fact) { got++ })
+		if got != want {
+			t.Errorf("%d events, want %d", got, want)
+		}
+		return err
+	}
+	change := func(err error) {
+		refused = err
+		changed++
+		at := begin0.Add(time.Duration(changed) * time.Minute)
+		os.Chtimes(dir, at, at)
+	}
+	if err := look(1); err != nil {
+		t.Error(err)
+	}
+	change(os.ErrPermission)
+	for range 2 {
+		if err := look(0); !errors.Is(err, os.ErrPermission) {
+			t.Error(err)
+		}
+	}
+	change(nil)
+	if err := look(0); err != nil {
+		t.Error(err)
+	}
+}
+
 // A flood is a number of events a second in the long run, and the rest is counted by kind.
 func TestFloods(t *testing.T) {
 	flood := func(n int) []Fact {
