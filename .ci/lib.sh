@@ -53,6 +53,8 @@ peers() {
 	need xz xz-utils
 	need perf linux-perf
 	need unshare util-linux
+	# Who installs packages.
+	need rpmbuild rpm
 	[ -e /usr/share/bash-completion/bash_completion ] || install_debian bash-completion
 	# Who scrapes and reads what replay serves.
 	need prometheus prometheus

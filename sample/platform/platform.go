@@ -61,7 +61,7 @@ func join(opt Options, openSystem func() ([]sample.Source, error)) ([]sample.Sou
 		return nil, err
 	}
 	all := append(system, processes...)
-	return append(all, said.New(opt.Root, time.Now(), whoseIn(processes))), nil
+	return append(all, said.New(opt.Root, time.Now(), func() *time.Location { return Location(Zone()) }, whoseIn(processes))), nil
 }
 
 // whoseIn returns a function that finds the process that a fact is about among what the sources

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"tachograph/sample"
@@ -36,15 +35,6 @@ func change(source string, c software.Change) Fact {
 	return f
 }
 
-// packageLogs reads the logs of package managers.
-type packageLogs struct{ logs *software.Logs }
-
-func (p packageLogs) look(_ metric.Stamp, since time.Time, found func(Fact)) error {
-	return p.logs.Follow(since, func(log string, c software.Change) { found(change(log, c)) })
-}
-
-func (packageLogs) close() {}
-
 // changedFile is a file that is read again only after a change.
 type changedFile struct {
 	path string
@@ -68,38 +58,6 @@ func (c *changedFile) open() (*os.File, error) {
 	c.size, c.at = info.Size(), info.ModTime()
 	return f, nil
 }
-
-// apkList notices changes in Alpine's list of packages, which has no times: they are those when
-// the list was found to be different.
-type apkList struct {
-	file  changedFile
-	known map[string]string
-}
-
-func newApkList(root string) *apkList {
-	return &apkList{file: changedFile{path: filepath.Join(root, "lib/apk/db/installed")}}
-}
-
-func (a *apkList) look(now metric.Stamp, _ time.Time, found func(Fact)) error {
-	f, err := a.file.open()
-	if f == nil || err != nil {
-		return err
-	}
-	defer f.Close()
-	is, err := software.Apk(f)
-	if err != nil {
-		return err
-	}
-	if a.known != nil {
-		for _, c := range software.Compare(a.known, is, time.Unix(0, now.Wall)) {
-			found(change("apk", c))
-		}
-	}
-	a.known = is
-	return nil
-}
-
-func (*apkList) close() {}
 
 // installHistory reads what installers of macOS wrote down. A package that was installed before has
 // its version of then.

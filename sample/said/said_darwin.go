@@ -12,7 +12,7 @@ import (
 )
 
 // New returns the source of what this machine wrote down.
-func New(_ string, now time.Time, whose Whose) *Source {
+func New(_ string, now time.Time, _ func() *time.Location, whose Whose) *Source {
 	w := newWatch(places)
 	return newSource(catalog.Darwin, now, whose, &folders{folder: report.NewFolder(nil, report.Mark{}), changed: w.changed, done: w.close}, newInstallHistory())
 }

@@ -10,14 +10,13 @@ import (
 	"tachograph/sample/catalog"
 	"tachograph/sample/klog"
 	"tachograph/sample/metric"
-	"tachograph/sample/software"
 )
 
 // New returns the source of what this machine wrote down, or what is below a root directory.
-func New(root string, now time.Time, whose Whose) *Source {
+func New(root string, now time.Time, zone func() *time.Location, whose Whose) *Source {
 	lines := openKmsg(root)
 	dumps := newDumps(root + "/")
-	readers := []reader{&journal{root: root + "/", kernel: lines == nil, dumps: dumps}, dumps, packageLogs{software.NewLogs(root+"/", time.Local)}, newApkList(root + "/")}
+	readers := []reader{&journal{root: root + "/", kernel: lines == nil, dumps: dumps}, dumps, newPackages(root, zone)}
 	if lines != nil {
 		readers = append(readers, lines)
 	}

@@ -8,8 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"tachograph/sample"
 	"time"
+
+	"tachograph/sample"
 )
 
 // log is a file that a package manager appends to.
@@ -28,17 +29,27 @@ type Mark struct {
 }
 
 // Logs are the logs of all package managers that a machine may have.
-type Logs struct{ logs []*log }
+type Logs struct {
+	logs []*log
+	zone *time.Location // nil until a log needs it
+}
 
 // NewLogs returns the logs below a root directory. Logs without a zone in their times have
-// the machine's.
-func NewLogs(root string, zone *time.Location) *Logs {
+// the machine's, which it may change.
+func NewLogs(root string, machine func() *time.Location) *Logs {
 	l := &Logs{}
+	zone := func() *time.Location {
+		if l.zone == nil {
+			l.zone = machine()
+		}
+		return l.zone
+	}
 	for _, one := range []log{
-		{name: "dpkg", path: "var/log/dpkg.log", parser: dpkg{zone}},
-		{name: "pacman", path: "var/log/pacman.log", parser: pacman{zone}},
-		{name: "zypper", path: "var/log/zypp/history", parser: zypper{zone}},
-		{name: "dnf", path: "var/log/dnf.rpm.log", parser: &dnf{}},
+		{name: "dpkg", path: "var/log/dpkg.log", parser: oneByOne(dpkg{zone}.line)},
+		{name: "pacman", path: "var/log/pacman.log", parser: oneByOne(pacman{zone}.line)},
+		{name: "zypper", path: "var/log/zypp/history", parser: oneByOne(zypper{zone}.line)},
+		{name: "dnf", path: "var/log/dnf.rpm.log", parser: oneByOne((&dnf{}).line)},
+		{name: "dnf5", path: "var/log/dnf5.log", parser: &dnf5{busy: RPM(root).Busy}},
 	} {
 		one.path = filepath.Join(root, one.path)
 		l.logs = append(l.logs, &one)
@@ -56,6 +67,7 @@ const (
 // Follow passes what was changed since the last call to each, the name of the log first. The first
 // call goes back as far as since, within the last part of a log.
 func (l *Logs) Follow(since time.Time, each func(log string, c Change)) error {
+	l.zone = nil
 	var failed []error
 	for _, one := range l.logs {
 		if err := one.follow(since, func(c Change) { each(one.name, c) }); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +77,23 @@ func (l *Logs) Follow(since time.Time, each func(log string, c Change)) error {
 	return errors.Join(failed...)
 }
 
-func (l *log) follow(since time.Time, each func(Change)) error {
+func (l *log) follow(since time.Time, found func(Change)) error {
+	each := func(c Change) {
+		if !c.At.Before(since) {
+			found(c)
+		}
+	}
+	h, holds := l.parser.(holder)
+	ended := holds && h.ended()
+	err := l.readOn(each)
+	if ended && err == nil {
+		h.settle(each)
+	}
+	return err
+}
+
+// readOn reads from the mark on.
+func (l *log) readOn(each func(Change)) error {
 	f, number, size, err := open(l.path)
 	if err != nil {
 		return err
@@ -76,32 +104,38 @@ func (l *log) follow(since time.Time, each func(Change)) error {
 	switch {
 	case at == Mark{}:
 		at.Size = max(0, size-mostOld)
-		partial = at.Size > 0
-	case at.File != number:
-		if err := l.rest(at, since, each); err != nil {
-			return err
+		if partial = at.Size > 0; !partial {
+			err = l.rest(at, each)
 		}
+	case at.File != number:
+		err = l.rest(at, each)
 		at.Size = 0
 	case at.Size > size:
 		at.Size = 0 // it was cut
 	}
+	if err != nil {
+		return err
+	}
 	at.File = number
-	at.Size, err = l.read(f, at.Size, size, partial, since, each)
+	at.Size, err = l.read(f, at.Size, size, partial, each)
 	l.mark = at
 	return err
 }
 
-// rest reads what was written before the log was rotated.
-func (l *log) rest(at Mark, since time.Time, each func(Change)) error {
+// rest reads what was written before the log was rotated: from the mark on, or its last part if there is none.
+func (l *log) rest(at Mark, each func(Change)) error {
 	f, number, size, err := open(l.path + ".1")
 	if err != nil {
 		return nil // rotated more than once, or compressed at once
 	}
 	defer f.Close()
-	if number != at.File || at.Size > size {
+	first := at == Mark{}
+	if first {
+		at.Size = max(0, size-mostOld)
+	} else if number != at.File || at.Size > size {
 		return nil
 	}
-	_, err = l.read(f, at.Size, size, false, since, each)
+	_, err = l.read(f, at.Size, size, first && at.Size > 0, each)
 	return err
 }
 
@@ -118,7 +152,7 @@ func open(path string) (f *os.File, number uint64, size int64, err error) {
 }
 
 // read reads complete lines from a position up to the size at most, and returns where it stopped.
-func (l *log) read(f io.ReaderAt, at, size int64, partial bool, since time.Time, each func(Change)) (int64, error) {
+func (l *log) read(f io.ReaderAt, at, size int64, partial bool, each func(Change)) (int64, error) {
 	if l.buf == nil {
 		l.buf = make([]byte, 32<<10)
 	}
@@ -131,9 +165,7 @@ func (l *log) read(f io.ReaderAt, at, size int64, partial bool, since time.Time,
 				partial = false
 				continue
 			}
-			if c, ok := l.parser.line(string(bytes.TrimRight(line, "\r\n"))); ok && !c.At.Before(since) {
-				each(c)
-			}
+			l.parser.line(string(bytes.TrimRight(line, "\r\n")), each)
 		}
 		if used == 0 {
 			if n < len(l.buf) {

@@ -10,49 +10,110 @@ import (
 	"time"
 )
 
-// Apk reads /lib/apk/db/installed, the list of Alpine: paragraphs with "P:" for the name and "V:"
-// for the version. It says what is installed, not since when.
-func Apk(r io.Reader) (versions map[string]string, err error) {
-	versions = make(map[string]string)
-	name := ""
-	lines := bufio.NewScanner(io.LimitReader(r, largestList))
-	lines.Buffer(make([]byte, 0, 4096), 1<<20)
-	for lines.Scan() && len(versions) < mostPackages {
-		key, value, _ := strings.Cut(lines.Text(), ":")
-		switch key {
-		case "":
-			name = ""
-		case "P":
-			name = word(value)
-		case "V":
-			if name != "" {
-				versions[name] = word(value)
-			}
-		}
-	}
-	return versions, lines.Err()
+// List is what is installed: the versions of each package, several where they lie side by side.
+type List map[string][]Version
+
+// Version is one that is installed, and since when, where that is known.
+type Version struct {
+	Text string
+	At   time.Time
 }
 
 const (
 	// largestList is how much of a list of packages is read at most.
 	largestList  = 32 << 20
 	mostPackages = 100_000
+	mostVersions = 16 // of one package
 )
 
-// Compare returns what changed between two lists, noticed at an instant, sorted by package.
-func Compare(was, is map[string]string, at time.Time) (changes []Change) {
+// add adds a version of a package. The same one for another architecture is no other version.
+func (l List) add(name string, v Version) {
+	all, known := l[name]
+	if name == "" || v.Text == "" || len(all) == mostVersions || !known && len(l) == mostPackages || has(all, v.Text) {
+		return
+	}
+	l[name] = append(all, v)
+}
+
+// Apk reads /lib/apk/db/installed, the list of Alpine: paragraphs with "P:" for the name and "V:"
+// for the version. It says what is installed, not since when.
+func Apk(r io.Reader) (List, error) {
+	list := make(List)
+	name := ""
+	err := eachLine(r, func(text string) {
+		key, value, _ := strings.Cut(text, ":")
+		switch key {
+		case "":
+			name = ""
+		case "P":
+			name = word(value)
+		case "V":
+			list.add(name, Version{Text: word(value)})
+		}
+	})
+	return list, err
+}
+
+// eachLine passes the lines of a list.
+func eachLine(r io.Reader, each func(string)) error {
+	lines := bufio.NewScanner(io.LimitReader(r, largestList))
+	lines.Buffer(make([]byte, 0, 4096), 1<<20)
+	for lines.Scan() {
+		each(lines.Text())
+	}
+	return lines.Err()
+}
+
+// Compare returns what changed between two lists from an instant to another one, sorted by package.
+// Where the list does not say when, it was at the end. A version that came in the place of one
+// that is gone is a change; one that came beside others, as a kernel does, was installed.
+func Compare(was, is List, from, to time.Time) (changes []Change) {
+	add := func(name, was string, is Version) {
+		c := Change{At: to, Package: name, Was: was, Is: is.Text, Verb: verbOf(was, is.Text)}
+		if is.At.After(from) && is.At.Before(to) {
+			c.At = is.At
+		}
+		changes = append(changes, c)
+	}
 	for name, now := range is {
-		if before := was[name]; before != now {
-			changes = append(changes, Change{At: at, Package: name, Was: before, Is: now, Verb: verbOf(before, now)})
+		before := was[name]
+		gone, come := without(before, now), without(now, before)
+		if len(gone) == len(before) && len(come) == len(now) {
+			for len(gone) > 0 && len(come) > 0 {
+				add(name, gone[0].Text, come[0])
+				gone, come = gone[1:], come[1:]
+			}
+		}
+		for _, v := range come {
+			add(name, "", v)
+		}
+		for _, v := range gone {
+			add(name, v.Text, Version{})
 		}
 	}
 	for name, before := range was {
 		if _, there := is[name]; !there {
-			changes = append(changes, Change{At: at, Package: name, Was: before, Verb: Removed})
+			for _, v := range before {
+				add(name, v.Text, Version{})
+			}
 		}
 	}
-	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Package, b.Package) })
+	slices.SortStableFunc(changes, func(a, b Change) int { return strings.Compare(a.Package, b.Package) })
 	return changes
+}
+
+// without returns the versions that are not among others.
+func without(list, others []Version) (left []Version) {
+	for _, v := range list {
+		if !has(others, v.Text) {
+			left = append(left, v)
+		}
+	}
+	return left
+}
+
+func has(list []Version, text string) bool {
+	return slices.ContainsFunc(list, func(v Version) bool { return v.Text == text })
 }
 
 // InstallHistory reads /Library/Receipts/InstallHistory.plist of macOS: what installers and the

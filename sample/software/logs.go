@@ -6,7 +6,7 @@ import (
 )
 
 // dpkg reads /var/log/dpkg.log: "2025-06-24 14:36:25 upgrade NAME:ARCH OLD NEW".
-type dpkg struct{ zone *time.Location }
+type dpkg struct{ zone func() *time.Location }
 
 func (d dpkg) line(text string) (c Change, ok bool) {
 	f := strings.Fields(text)
@@ -18,7 +18,7 @@ func (d dpkg) line(text string) (c Change, ok bool) {
 	default:
 		return c, false // states on the way, and settings left behind
 	}
-	at, err := time.ParseInLocation(time.DateTime, f[0]+" "+f[1], d.zone)
+	at, err := time.ParseInLocation(time.DateTime, f[0]+" "+f[1], d.zone())
 	if err != nil {
 		return c, false
 	}
@@ -38,7 +38,7 @@ func (d dpkg) line(text string) (c Change, ok bool) {
 }
 
 // pacman reads /var/log/pacman.log: "[2026-01-02T03:04:05+0000] [ALPM] upgraded NAME (OLD -> NEW)".
-type pacman struct{ zone *time.Location }
+type pacman struct{ zone func() *time.Location }
 
 func (p pacman) line(text string) (c Change, ok bool) {
 	stamp, rest, ok := strings.Cut(strings.TrimPrefix(text, "["), "] ")
@@ -51,7 +51,7 @@ func (p pacman) line(text string) (c Change, ok bool) {
 	}
 	at, err := time.Parse("2006-01-02T15:04:05-0700", stamp)
 	if err != nil {
-		if at, err = time.ParseInLocation("2006-01-02 15:04", stamp, p.zone); err != nil {
+		if at, err = time.ParseInLocation("2006-01-02 15:04", stamp, p.zone()); err != nil {
 			return c, false
 		}
 	}
@@ -84,14 +84,14 @@ func (p pacman) line(text string) (c Change, ok bool) {
 
 // zypper reads /var/log/zypp/history: "2026-01-02 03:04:05|install|NAME|VERSION|ARCH|...". It does
 // not say what was there before.
-type zypper struct{ zone *time.Location }
+type zypper struct{ zone func() *time.Location }
 
 func (z zypper) line(text string) (c Change, ok bool) {
 	f := strings.Split(text, "|")
 	if strings.HasPrefix(text, "#") || len(f) < 5 {
 		return c, false
 	}
-	at, err := time.ParseInLocation(time.DateTime, f[0], z.zone)
+	at, err := time.ParseInLocation(time.DateTime, f[0], z.zone())
 	if err != nil {
 		return c, false
 	}

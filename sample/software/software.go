@@ -41,8 +41,17 @@ func word(s string) string { return cmdline.Bounded(strings.TrimSpace(s), longes
 
 // parser reads the lines of a log in their order. Some managers write two lines about one change.
 type parser interface {
-	// line reads a line, and returns a change if one is complete.
-	line(text string) (Change, bool)
+	// line reads a line, and passes the changes that are complete with it.
+	line(text string, found func(Change))
+}
+
+// oneByOne is a parser of logs whose lines complete one change at most.
+type oneByOne func(text string) (Change, bool)
+
+func (p oneByOne) line(text string, found func(Change)) {
+	if c, ok := p(text); ok {
+		found(c)
+	}
 }
 
 // verbOf returns what a change from one version to another is.
