@@ -19,7 +19,7 @@ import (
 func diffCommand(a *app) *cobra.Command {
 	f := &diffFlags{}
 	cmd := &cobra.Command{
-		Use:   "diff A..B C..D | diff [A..B] --against DAY|HOST | diff --across-update [PACKAGE]",
+		Use:   "diff A..B C..D | diff [A..B] --against DAY|HOST | diff --across-update [PACKAGE|SETTING]",
 		Short: "What changed between two windows, most surprising first",
 		Long: `diff compares two windows of one host: the metrics of the machine, what the
 processes used, which are new and which are gone, and settings that were
@@ -51,8 +51,8 @@ compares the whole recording, or for another day as much of the last day as was
 recorded.
 
 --across-update compares the time before the last update of software or of the system
-in the window, or of the named package, with as much time after it: an hour, or
-as long as --before says, or as much as was recorded.`,
+in the window, or of the named package or setting (vm.swappiness), with as much time after
+it: an hour, or as long as --before says, or as much as was recorded.`,
 		Example: `  replay diff 03:00..03:10 03:10..03:20
   replay diff --before 10m --at 03:12
   replay diff 03:00..04:00 --against yesterday
@@ -95,7 +95,7 @@ as long as --before says, or as much as was recorded.`,
 	fl.StringVar(&f.after, "after", "", "length of the window after --at (default: as --before)")
 	fl.StringVar(&f.at, "at", "", "the instant between the windows (default: the end of the recording)")
 	fl.StringVar(&f.against, "against", "", "compare with the same hours of another `DAY`, or with another host")
-	fl.BoolVar(&f.acrossUpdate, "across-update", false, "compare the time before and after the last update, or that of a package")
+	fl.BoolVar(&f.acrossUpdate, "across-update", false, "compare the time before and after the last update, or that of a package or a setting")
 	cmd.MarkFlagsMutuallyExclusive("across-update", "against")
 	fl.StringVar(&f.group, "group", "name", "compare processes by name, owner, app, service, container, pod or session")
 	fl.BoolVar(&f.all, "all", false, "every difference, also those that share a line with another")

@@ -81,11 +81,16 @@ func (q *diffQuestion) update() (*upgrade, error) {
 		return nil, err
 	}
 	kinds := []metric.EventKind{metric.EventSoftware, metric.EventUpdate}
+	if name != "" { // settings are changed by programs, too: only one that is meant counts
+		kinds = append(kinds, metric.EventTunableChange)
+	}
 	var found *upgrade
 	any := 0
 	open := make(map[string]*upgrade) // by host: the update that goes on
 	for e := range query.SortedEvents(q.s.Archive, q.w, kinds...) {
-		any++
+		if e.Kind != metric.EventTunableChange {
+			any++
+		}
 		host := e.Archive.Host.ID
 		u := open[host]
 		if u == nil || e.At.Wall-u.to > oneUpdate {
@@ -99,7 +104,7 @@ func (q *diffQuestion) update() (*upgrade, error) {
 			if found = u; u.meant == nil || e.Kind == metric.EventUpdate {
 				u.meant = e
 			}
-		case pattern.Match(cmp.Or(e.Label("package"), e.Label("name"))):
+		case pattern.Match(cmp.Or(e.Label("package"), e.Label("metric"))):
 			u.meant, found = e, u
 		}
 	}
