@@ -81,6 +81,9 @@ func TestRules(t *testing.T) {
 		{"of an instance", metric.Desc{Name: "disk.dev.scheduler", Type: metric.String, Sem: metric.Discrete, Class: metric.Constrained, Indom: "disk"}, "sda",
 			[]any{"none", "bfq"},
 			[]string{"tunable change: disk.dev.scheduler[sda] was changed from none to bfq"}},
+		{"an update of the system while it runs", metric.Desc{Name: "kernel.uname.distro", Type: metric.String, Sem: metric.Discrete, Class: metric.Constrained}, "",
+			[]any{"Debian GNU/Linux 12 (bookworm)", "Debian GNU/Linux 13 (trixie)"},
+			[]string{"system update: Debian GNU/Linux 12 (bookworm) became Debian GNU/Linux 13 (trixie)"}},
 		{"what moves by itself is no setting", metric.Desc{Name: "kern.num_files", Type: metric.I32, Sem: metric.Instant, Class: metric.Constrained}, "",
 			[]any{1, 2, 3}, nil},
 	} {
@@ -98,6 +101,33 @@ func TestRules(t *testing.T) {
 				t.Errorf("got\n%q\nwant\n%q", got, tc.want)
 			}
 		})
+	}
+}
+
+// What was changed between two recordings has an event, unless the kernel worked it out anew.
+func TestSettingsOfTheRecordingBefore(t *testing.T) {
+	d := &desk{w: New()}
+	value := func(n uint64) metric.Value { return metric.Value{Type: metric.U64, Bits: n} }
+	d.w.Recall(map[string]metric.Value{"vm.swappiness": value(60), "kernel.threads_max": value(100_000), "vm.page_cluster": value(0), "vm.panic_on_oom": {Type: metric.String, Str: "x"}})
+	for _, tc := range []struct {
+		name  string
+		cells []int
+		want  []string
+	}{
+		{"vm.swappiness", []int{10, 10, 20}, []string{"tunable change: vm.swappiness was changed from 60 to 10 while nothing was recorded", "tunable change: vm.swappiness was changed from 10 to 20"}},
+		{"kernel.threads_max", []int{100_123, 100_124}, []string{"tunable change: kernel.threads_max was changed from 100123 to 100124"}},
+		{"vm.page_cluster", []int{3}, []string{"tunable change: vm.page_cluster was changed from 0 to 3 while nothing was recorded"}},
+		{"vm.panic_on_oom", []int{1}, nil},
+		{"kernel.sysrq", []int{1}, nil},
+	} {
+		m := &metric.Desc{Name: tc.name, Type: metric.U64, Sem: metric.Discrete, Class: metric.Constrained}
+		var got []string
+		for _, cell := range tc.cells {
+			got = append(got, d.see(m, nil, cell)...)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ func rules() []*rule {
 	return []*rule{
 		{metric: "power.source", kind: metric.EventPower, judge: &state{
 			began: "the machine runs on %[2]s now, before that on %[1]s"}},
+		// The sentence is that of an update that was found at the start of a recording.
+		{metric: "kernel.uname.distro", kind: metric.EventUpdate, judge: &state{began: "%[1]s became %[2]s"}},
 		{metric: "thermal.pressure.state", kind: metric.EventThrottle, judge: &state{
 			calm: "Nominal", began: "the system throttles itself against heat: %[2]s", ended: "the system no longer throttles itself against heat, after %s"}},
 		{metric: "kern.memorystatus_vm_pressure_level", kind: metric.EventMemory, judge: &state{

@@ -2,6 +2,7 @@ package notice
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ type settingID struct{ metric, key string }
 
 type setting struct {
 	value metric.Value
+	// recalled is set while the value is one of an earlier recording.
+	recalled bool
 	// told counts the changes reported since the stamp.
 	told  int
 	since metric.Stamp
@@ -29,6 +32,27 @@ const (
 	// mostSettings limits the map: instances that are gone are not removed one by one.
 	mostSettings = 20000
 )
+
+// Outlasts reports whether a setting is one of the machine that counts from one recording to the
+// next: hardware comes and goes between them, and texts name the version of the system, which has
+// an event of its own.
+func Outlasts(d *metric.Desc) bool {
+	return isSetting(d) && d.Class == metric.Constrained && d.Indom == "" && d.Type != metric.String && !strings.HasPrefix(d.Name, "hinv.")
+}
+
+// recall takes in the values that settings had at the end of the recording before.
+func (s settings) recall(values map[string]metric.Value) {
+	for name, v := range values {
+		s[settingID{metric: name}] = &setting{value: v, recalled: true}
+	}
+}
+
+// alike reports whether two values differ by so little that the kernel may have worked them out
+// from the memory that it found, of which there is a little more or less after each start.
+func alike(was, is metric.Value) bool {
+	a, b := was.Number(), is.Number()
+	return math.Abs(a-b) <= 0.05*math.Max(math.Abs(a), math.Abs(b))
+}
 
 // isSetting reports whether d keeps its value until an administrator or a program changes it.
 func isSetting(d *metric.Desc) bool {
@@ -55,13 +79,17 @@ func (s settings) look(b *metric.Block, col int, events []metric.Event) []metric
 			s[id] = &setting{value: v}
 			continue
 		}
-		if old.value.Bits == v.Bits && old.value.Str == v.Str {
+		was, recalled := old.value, old.recalled
+		old.recalled = false
+		if was.Bits == v.Bits && was.Str == v.Str {
 			continue
 		}
-		was := old.value
 		v.Str = strings.Clone(v.Str)
 		old.value = v
-		if e, ok := old.tell(d, in, was, b.At); ok {
+		if recalled && (was.Type != v.Type || alike(was, v)) {
+			continue
+		}
+		if e, ok := old.tell(d, in, was, b.At, recalled); ok {
 			events = append(events, e)
 		}
 	}
@@ -69,7 +97,7 @@ func (s settings) look(b *metric.Block, col int, events []metric.Event) []metric
 }
 
 // tell makes the event for a change, unless there were too many.
-func (s *setting) tell(d *metric.Desc, in *metric.Instance, was metric.Value, at metric.Stamp) (metric.Event, bool) {
+func (s *setting) tell(d *metric.Desc, in *metric.Instance, was metric.Value, at metric.Stamp, recalled bool) (metric.Event, bool) {
 	if at.Cont-s.since.Cont >= toldAgain {
 		s.told, s.since = 0, at
 	}
@@ -84,6 +112,9 @@ func (s *setting) tell(d *metric.Desc, in *metric.Instance, was metric.Value, at
 		e.Indom, e.Key = d.Indom, in.Key
 	}
 	e.Text = fmt.Sprintf("%s was changed from %s to %s", name, shown(was), shown(s.value))
+	if recalled {
+		e.Text += " while nothing was recorded"
+	}
 	if s.told == mostTold {
 		e.Text += "; it changes again and again, and further changes are not told for an hour"
 	}

@@ -23,6 +23,10 @@ func New() *Watcher {
 	return w
 }
 
+// Recall gives the values that settings had at the end of the recording before, by metric, before the
+// first tick. See Outlasts for which are wanted.
+func (w *Watcher) Recall(values map[string]metric.Value) { w.settings.recall(values) }
+
 // plan lists what to look at in the blocks of one group.
 type plan struct {
 	rules    []ruled

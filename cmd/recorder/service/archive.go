@@ -72,4 +72,8 @@ type Past struct {
 	Clean  bool         // the run ended by itself
 	Host   metric.Host
 	Config string // the effective configuration, as TOML; empty if unknown
+	// Recorder is the recorder's name and version.
+	Recorder string
+	// Settings are the last values of the machine's settings, by metric.
+	Settings map[string]metric.Value
 }

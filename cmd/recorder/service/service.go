@@ -151,6 +151,7 @@ func New(opt Options) (*Service, error) {
 		return nil, err
 	}
 	s.archive = &watched{Archive: archive}
+	s.notices.Recall(past.Settings)
 	s.engine, err = engine.New(engine.Options{
 		Sources: sources, Plan: plan(s.cfg), Sink: s.archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
 		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Worked: opt.Machine.Worked, Log: opt.Log, Before: s.before(past),
@@ -181,7 +182,7 @@ func (s *Service) before(past Past) []metric.Event {
 	if s.opt.Machine.History != nil {
 		events = s.opt.Machine.History(past.Last.Time(), sameBoot)
 	}
-	events = append(events, sinceThen(past, s.opt.Machine.Host, s.cfg)...)
+	events = append(events, sinceThen(past, s.opt.Machine.Host, "recorder "+s.opt.Version, s.cfg)...)
 	// If the run was killed in this boot, the archive itself has an event for the gap.
 	if past.Last == (metric.Stamp{}) || sameBoot && !past.Clean {
 		return events

@@ -9,8 +9,8 @@ import (
 )
 
 // sinceThen returns events for what has changed since the last run wrote the archive: the
-// operating system, and the configuration.
-func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
+// operating system, the recorder, and its configuration.
+func sinceThen(past Past, now metric.Host, recorder string, cfg *config.Config) []metric.Event {
 	if past.Host.ID == "" || past.Host.ID != now.ID {
 		return nil
 	}
@@ -18,6 +18,9 @@ func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
 	if was, is := systemWords(past.Host), systemWords(now); was != is {
 		events = append(events, metric.Event{Kind: metric.EventUpdate, Text: fmt.Sprintf("%s became %s", was, is),
 			Labels: []metric.Label{{Name: "was", Value: was}, {Name: "is", Value: is}}})
+	}
+	if was, is := past.Recorder, recorder; was != is && was != "" {
+		events = append(events, changedRecorder(was, is))
 	}
 	old, err := config.Parse("the archive's", past.Config)
 	if past.Config == "" || err != nil {
@@ -30,6 +33,15 @@ func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
 		events = append(events, e)
 	}
 	return events
+}
+
+// changedRecorder is the event of another version of the recorder, whose new metrics nobody else
+// brought. It is one of software, as package said writes them.
+func changedRecorder(was, is string) metric.Event {
+	name, before, _ := strings.Cut(was, " ")
+	_, now, _ := strings.Cut(is, " ")
+	return metric.Event{Kind: metric.EventSoftware, Text: fmt.Sprintf("%s %s → %s", name, before, now), Labels: []metric.Label{
+		{Name: "source", Value: name}, {Name: "what", Value: "changed"}, {Name: "package", Value: name}, {Name: "was", Value: before}, {Name: "is", Value: now}}}
 }
 
 // systemWords returns the name of the operating system with its version.

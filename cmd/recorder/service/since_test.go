@@ -33,6 +33,8 @@ func TestWhatIsNotAsTheLastRunLeftIt(t *testing.T) {
 		{"another machine's archive", Past{Host: metric.Host{ID: "b", OS: "Linux"}}, mac("25.1.0", "macOS 26.1", "25B78"), parse(""), nil},
 		{"an update", Past{Host: mac("25.1.0", "macOS 26.1", "25B78")}, mac("25.2.0", "macOS 26.2", "25C56"), parse(""),
 			[]string{"system update: Darwin 25.1.0 macOS 26.1 25B78 became Darwin 25.2.0 macOS 26.2 25C56"}},
+		{"another recorder", Past{Host: mac("25.1.0", "", ""), Recorder: "recorder 1.0"}, mac("25.1.0", "", ""), parse(""), []string{"software: recorder 1.0 → 1.1"}},
+		{"the same recorder", Past{Host: mac("25.1.0", "", ""), Recorder: "recorder 1.1"}, mac("25.1.0", "", ""), parse(""), nil},
 		{"other settings", Past{Host: mac("25.1.0", "", ""), Config: parse("").TOML()}, mac("25.1.0", "", ""), parse("[classes]\nfast = \"5s\""),
 			[]string{`configuration: the configuration was changed: classes.fast from "1s" to "5s"`}},
 		{"other triggers", Past{Host: mac("25.1.0", "", ""), Config: parse("").TOML()}, mac("25.1.0", "", ""), parse("[[trigger]]\nname = \"hang\"\nwhen = \"off\""),
@@ -41,7 +43,7 @@ func TestWhatIsNotAsTheLastRunLeftIt(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
-			for _, e := range sinceThen(tc.past, tc.host, tc.cfg) {
+			for _, e := range sinceThen(tc.past, tc.host, "recorder 1.1", tc.cfg) {
 				got = append(got, string(e.Kind)+": "+e.Text)
 			}
 			if !slices.Equal(got, tc.want) {

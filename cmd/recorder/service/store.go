@@ -11,6 +11,7 @@ import (
 
 	"tachograph/config"
 	"tachograph/sample/metric"
+	"tachograph/sample/notice"
 	"tachograph/sample/platform"
 	"tachograph/store"
 	"tachograph/store/layout"
@@ -127,7 +128,7 @@ func lookBack(dir string, log *slog.Logger) Past {
 	defer r.Close()
 	for _, a := range r.Archives() {
 		past.BootID, past.Last = a.BootID, a.Last
-		past.Host, past.Config = a.Host, a.Config
+		past.Host, past.Config, past.Recorder = a.Host, a.Config, a.Recorder
 		if a.Empty {
 			// It ended before it had recorded anything but events, maybe only that of this
 			// boot.
@@ -135,13 +136,36 @@ func lookBack(dir string, log *slog.Logger) Past {
 			for e := range r.Events(0, 0, metric.EventBoot) {
 				boot = e.Archive.BootID
 			}
-			return Past{BootID: boot, Host: a.Host, Config: a.Config}
+			return Past{BootID: boot, Host: a.Host, Config: a.Config, Recorder: a.Recorder}
 		}
 		for e := range r.Events(0, 0, metric.EventStop, metric.EventStart) {
 			past.Clean = e.Kind == metric.EventStop && e.At.Cont >= a.Last.Cont
 		}
+		past.Settings = settingsOf(r, a)
 	}
 	return past
+}
+
+// settingsOf returns the last values of settings in an archive.
+func settingsOf(r *store.Reader, a *store.ArchiveInfo) map[string]metric.Value {
+	sel := store.Selection{From: a.To, Prior: true}
+	for _, d := range r.Metrics() {
+		if notice.Outlasts(d) {
+			sel.Metrics = append(sel.Metrics, d.Name)
+		}
+	}
+	if sel.Metrics == nil {
+		return nil
+	}
+	values := make(map[string]metric.Value)
+	for run := range r.Select(sel) {
+		for i := range run.Wall {
+			if v := run.At(i); v.Miss == metric.Present {
+				values[run.Metric.Name] = v
+			}
+		}
+	}
+	return values
 }
 
 // newest returns the archive that was written last: the unfinished one if there is one, else

@@ -194,11 +194,17 @@ func (m *Mapping) changeText(e *metric.Event, labels []metric.Label) string {
 	if was, is := mapped.Label("was"), mapped.Label("is"); was != "" || is != "" {
 		text += " from " + was + " to " + is
 	}
+	if strings.Contains(e.Text, meanwhile) {
+		text += meanwhile
+	}
 	if i := strings.Index(e.Text, "; it changes again and again"); i >= 0 {
 		text += "; it changes again and again, and further changes are not told for an hour"
 	}
 	return text
 }
+
+// meanwhile ends the sentence about a setting that was changed between two recordings.
+const meanwhile = " while nothing was recorded"
 
 // updateText returns the sentence about another version of the system unchanged, if it says what
 // its labels say.

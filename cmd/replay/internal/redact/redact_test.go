@@ -324,6 +324,10 @@ func TestEvents(t *testing.T) {
 		{metric.Event{Kind: metric.EventTunableChange, Text: "kern.hostname was changed from a to zaphod", Labels: []metric.Label{{Name: "was", Value: "a"}, {Name: "is", Value: "zaphod"}, {Name: "metric", Value: "kern.hostname"}}},
 			metric.Event{Kind: metric.EventTunableChange, Text: "kern.hostname was changed from " + m.host("a") + " to " + m.host("zaphod"),
 				Labels: []metric.Label{{Name: "was", Value: m.host("a")}, {Name: "is", Value: m.host("zaphod")}, {Name: "metric", Value: "kern.hostname"}}}},
+		{metric.Event{Kind: metric.EventTunableChange, Text: "vm.swappiness was changed from 60 to 10 while nothing was recorded", Labels: []metric.Label{{Name: "was", Value: "60"}, {Name: "is", Value: "10"}, {Name: "metric", Value: "vm.swappiness"}}},
+			metric.Event{Kind: metric.EventTunableChange, Text: "vm.swappiness was changed from 60 to 10 while nothing was recorded", Labels: []metric.Label{{Name: "was", Value: "60"}, {Name: "is", Value: "10"}, {Name: "metric", Value: "vm.swappiness"}}}},
+		{metric.Event{Kind: metric.EventUpdate, Text: "Debian GNU/Linux 12 (bookworm) became Debian GNU/Linux 13 (trixie)", Labels: []metric.Label{{Name: "was", Value: "Debian GNU/Linux 12 (bookworm)"}, {Name: "is", Value: "Debian GNU/Linux 13 (trixie)"}, {Name: "metric", Value: "kernel.uname.distro"}}},
+			metric.Event{Kind: metric.EventUpdate, Text: "Debian GNU/Linux 12 (bookworm) became Debian GNU/Linux 13 (trixie)", Labels: []metric.Label{{Name: "was", Value: "Debian GNU/Linux 12 (bookworm)"}, {Name: "is", Value: "Debian GNU/Linux 13 (trixie)"}}}},
 		{metric.Event{Kind: metric.EventTimeZone, Text: "the time zone changed from UTC to Europe/Berlin", Labels: []metric.Label{{Name: "from", Value: "UTC"}, {Name: "to", Value: "Europe/Berlin"}}},
 			metric.Event{Kind: metric.EventTimeZone, Text: "the time zone changed from UTC to Europe/Berlin", Labels: []metric.Label{{Name: "from", Value: "UTC"}, {Name: "to", Value: "Europe/Berlin"}}}},
 	} {
