@@ -17,6 +17,7 @@ import (
 	"tachograph/sample/proc/cmdline"
 	"tachograph/sample/said"
 	"tachograph/sample/socket"
+	"tachograph/sample/software"
 )
 
 // Options configure sources.
@@ -61,23 +62,26 @@ func join(opt Options, openSystem func() ([]sample.Source, error)) ([]sample.Sou
 		return nil, err
 	}
 	all := append(system, processes...)
-	return append(all, said.New(opt.Root, time.Now(), func() *time.Location { return Location(Zone()) }, whoseIn(processes))), nil
+	return append(all, said.New(opt.Root, time.Now(), machineOf(processes))), nil
 }
 
-// whoseIn returns a function that finds the process that a fact is about among what the sources
-// of processes know.
-func whoseIn(processes []sample.Source) said.Whose {
+// machineOf answers from what the sources of processes know.
+func machineOf(processes []sample.Source) said.Machine {
+	m := said.Machine{Zone: func() *time.Location { return Location(Zone()) }}
 	for _, s := range processes {
-		if known, ok := s.(interface {
+		known, ok := s.(interface {
 			Whose(pid int32, at, began time.Time, ticks uint64) (key string, owners []metric.Label, ok bool)
-		}); ok {
-			return func(f *said.Fact) (said.Who, bool) {
+			Updates() []software.Change
+		})
+		if ok {
+			m.Updates = known.Updates
+			m.Whose = func(f *said.Fact) (said.Who, bool) {
 				key, owners, ok := known.Whose(f.PID, f.At, f.Began, f.Ticks)
 				return said.Who{Key: key, Owners: owners}, ok
 			}
 		}
 	}
-	return nil
+	return m
 }
 
 // longestPast is how far back what the system wrote down is read at most, and usualPast how far

@@ -8,10 +8,12 @@ import (
 	"path"
 	"strings"
 	"syscall"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/sample/owner"
 	"tachograph/sample/proc/libproc"
+	"tachograph/sample/software"
 )
 
 // Why the identifier, the version or the team of an app is not known.
@@ -89,7 +91,17 @@ func (m *macKernel) appAt(p *process[macProcess], place owner.Place) *macApp {
 			}
 		}
 	}
+	if old != nil && old.version.text != app.version.text && old.version.text != "" && app.version.text != "" && len(m.belong.updates) < mostApps {
+		m.belong.updates = append(m.belong.updates, software.Update(time.UnixMicro(p.platform.micros), app.name, old.version.text, app.version.text))
+	}
 	return app
+}
+
+// takeUpdates returns the updates of apps since it was last called.
+func (m *macKernel) takeUpdates() []software.Change {
+	all := m.belong.updates
+	m.belong.updates = nil
+	return all
 }
 
 // same reports whether the Info.plist of an app is the one that was read.

@@ -7,6 +7,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/owner"
 	"tachograph/sample/proc/libproc"
+	"tachograph/sample/software"
 )
 
 // Why a process has no owner of a kind.
@@ -35,6 +36,7 @@ type macBelongings struct {
 	jobs       *owner.Jobs
 	console    uint32 // the user at the screen
 	atConsole  bool
+	updates    []software.Change // of apps, that nobody has asked for
 }
 
 func newMacBelongings() macBelongings {

@@ -15,6 +15,7 @@ import (
 	"tachograph/sample/owner"
 	"tachograph/sample/proc/cmdline"
 	"tachograph/sample/proc/libproc"
+	"tachograph/sample/software"
 )
 
 // newFakeApps opens the sources on a fakeMac that has apps installed. The files are texts by their
@@ -344,6 +345,10 @@ func TestMacAppIsUpdated(t *testing.T) {
 		if got := r.cell(key, "proc.owner.version"); got != want {
 			t.Errorf("process %s has version %q, want %q", key, got, want)
 		}
+	}
+	want := []software.Change{software.Update(time.UnixMicro(someMicros+9), "Google Chrome", "131.0", "132.0")}
+	if got := r.source.Updates(); !slices.Equal(got, want) || r.source.Updates() != nil {
+		t.Errorf("updates %v, want %v once", got, want)
 	}
 }
 

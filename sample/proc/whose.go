@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/sample/software"
 )
 
 // lately are the processes that ended last, for those who hear about them later: a report of a
@@ -91,4 +92,15 @@ func (s *processes[P, R]) Whose(pid int32, at, began time.Time, ticks uint64) (k
 		return "", nil, false
 	}
 	return in.Key, in.Owners(), true
+}
+
+// Updates returns the changes of apps to another version since it was last called: a process that
+// began runs another one than those before.
+func (s *processes[P, R]) Updates() []software.Change {
+	s.Lock()
+	defer s.Unlock()
+	if k, ok := s.k.(interface{ takeUpdates() []software.Change }); ok {
+		return k.takeUpdates()
+	}
+	return nil
 }

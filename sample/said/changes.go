@@ -62,8 +62,9 @@ func (c *changedFile) open() (*os.File, error) {
 // installHistory reads what installers of macOS wrote down. A package that was installed before has
 // its version of then.
 type installHistory struct {
-	file changedFile
-	read int
+	file     changedFile
+	read     int
+	versions map[string]string // that were installed last
 }
 
 func newInstallHistory() *installHistory {
@@ -83,10 +84,10 @@ func (h *installHistory) look(_ metric.Stamp, since time.Time, found func(Fact))
 	if len(changes) < h.read {
 		h.read = 0 // another file
 	}
-	versions := make(map[string]string)
+	h.versions = make(map[string]string)
 	for i, c := range changes {
-		c.Was = versions[c.Package]
-		versions[c.Package] = c.Is
+		c.Was = h.versions[c.Package]
+		h.versions[c.Package] = c.Is
 		switch {
 		case c.Was == c.Is && c.Was != "":
 			c.Verb = software.Reinstalled
@@ -102,3 +103,24 @@ func (h *installHistory) look(_ metric.Stamp, since time.Time, found func(Fact))
 }
 
 func (*installHistory) close() {}
+
+// apps notices apps that updated themselves, without an installer that writes it down: their
+// processes run another version.
+type apps struct {
+	updates func() []software.Change
+	history *installHistory
+}
+
+func (a *apps) look(_ metric.Stamp, _ time.Time, found func(Fact)) error {
+	if a.updates == nil {
+		return nil
+	}
+	for _, c := range a.updates() {
+		if a.history.versions[c.Package] != c.Is {
+			found(change("app bundle", c))
+		}
+	}
+	return nil
+}
+
+func (*apps) close() {}

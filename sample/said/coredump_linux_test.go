@@ -38,7 +38,7 @@ func TestSystemdCoredump(t *testing.T) {
 	run(t, cc)
 	began := time.Now()
 	r := newRig(t, nil)
-	r.source, r.now.Wall = New(d.Root, began.Add(-time.Second), nil), began.UnixNano()
+	r.source, r.now.Wall = New(d.Root, began.Add(-time.Second), Machine{}), began.UnixNano()
 	defer r.source.Close()
 	if r.read(0); len(r.events) > 0 {
 		t.Fatalf("%+v", r.events)

@@ -46,13 +46,13 @@ type dumpID struct {
 type dumpFolder struct {
 	path    string
 	changed time.Time
-	known   map[version]bool // files that were listed
+	known   map[written]bool // files that were listed
 	err     error            // why some or all were not
 	list    func(dir string) ([]dumped, error)
 }
 
-// version is a file as it was at a time.
-type version struct {
+// written is a file as it was at a time.
+type written struct {
 	path string
 	at   int64
 }
@@ -101,9 +101,9 @@ func (d *dumps) look(now metric.Stamp, since time.Time, found func(Fact)) error 
 		}
 		f.err = err
 		failed = append(failed, err)
-		known := make(map[version]bool, len(list))
+		known := make(map[written]bool, len(list))
 		for _, one := range list {
-			v := version{one.path, one.at.UnixNano()}
+			v := written{one.path, one.at.UnixNano()}
 			known[v] = true
 			switch {
 			case f.known[v] || !one.at.After(since):

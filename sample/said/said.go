@@ -15,6 +15,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
+	"tachograph/sample/software"
 )
 
 // Fact is one thing that the system wrote down.
@@ -45,6 +46,14 @@ type Who struct {
 
 // Whose returns the process that a fact is about, if the recorder met it.
 type Whose func(f *Fact) (Who, bool)
+
+// Machine answers what the texts do not say.
+type Machine struct {
+	Zone  func() *time.Location // where it is
+	Whose Whose
+	// Updates returns the changes of apps since it was last called; nil if it is not known.
+	Updates func() []software.Change
+}
 
 // Source is the source of these events.
 type Source struct {

@@ -12,9 +12,10 @@ import (
 )
 
 // New returns the source of what this machine wrote down.
-func New(_ string, now time.Time, _ func() *time.Location, whose Whose) *Source {
+func New(_ string, now time.Time, m Machine) *Source {
 	w := newWatch(places)
-	return newSource(catalog.Darwin, now, whose, &folders{folder: report.NewFolder(nil, report.Mark{}), changed: w.changed, done: w.close}, newInstallHistory())
+	history := newInstallHistory()
+	return newSource(catalog.Darwin, now, m.Whose, &folders{folder: report.NewFolder(nil, report.Mark{}), changed: w.changed, done: w.close}, history, &apps{m.Updates, history})
 }
 
 // places are the folders of reports that there may be.

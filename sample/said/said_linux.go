@@ -13,14 +13,14 @@ import (
 )
 
 // New returns the source of what this machine wrote down, or what is below a root directory.
-func New(root string, now time.Time, zone func() *time.Location, whose Whose) *Source {
+func New(root string, now time.Time, m Machine) *Source {
 	lines := openKmsg(root)
 	dumps := newDumps(root + "/")
-	readers := []reader{&journal{root: root + "/", kernel: lines == nil, dumps: dumps}, dumps, newPackages(root, zone)}
+	readers := []reader{&journal{root: root + "/", kernel: lines == nil, dumps: dumps}, dumps, newPackages(root, m.Zone)}
 	if lines != nil {
 		readers = append(readers, lines)
 	}
-	return newSource(catalog.Linux, now, whose, readers...)
+	return newSource(catalog.Linux, now, m.Whose, readers...)
 }
 
 // kmsg reads the kernel's lines. Reading takes nothing away from others.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -245,6 +246,21 @@ func TestSinceAndNotice(t *testing.T) {
 	s.err = nil
 	if r.read(0); r.source.Notice() != "" {
 		t.Error(r.source.Notice())
+	}
+}
+
+// An app that updated itself is reported, unless an installer has written it down.
+func TestUpdatesOfApps(t *testing.T) {
+	a := &apps{func() []software.Change {
+		return []software.Change{software.Update(begin0, "Chrome", "131", "132"), software.Update(begin0, "Xcode", "16.0", "16.1")}
+	}, &installHistory{versions: map[string]string{"Xcode": "16.1", "Chrome": "90"}}}
+	var got []string
+	for range 2 {
+		a.look(metric.Stamp{}, begin0, func(f Fact) { got = append(got, f.Text+" "+f.label("source")+" "+f.label("is")) })
+		a.updates = nil
+	}
+	if want := []string{"Chrome 131 → 132 (app bundle) app bundle 132"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

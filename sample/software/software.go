@@ -33,6 +33,11 @@ type Change struct {
 	By string
 }
 
+// Update returns the change of a program to another version. The texts may be any.
+func Update(at time.Time, name, was, is string) Change {
+	return Change{At: at, Verb: Changed, Package: word(name), Was: word(was), Is: word(is)}
+}
+
 // longestWord bounds the names and versions that are kept.
 const longestWord = 200
 
