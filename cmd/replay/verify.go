@@ -50,32 +50,33 @@ func verify(a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	f, err := out.ParseFormat(a.format)
-	if err != nil {
-		return err
-	}
 	var found []mend.Finding
 	for _, p := range paths {
 		bar := a.newBar("verifying " + p)
-		fs, err := mend.Verify(p, bar.show)
+		fs, err := mend.Verify(p, func(done, total int64) error {
+			bar.show(done, total)
+			return a.ctx.Err()
+		})
 		bar.clear()
 		if err != nil {
 			return err
 		}
 		found = append(found, fs...)
 	}
-	if f == out.Table {
+	err = a.present(func() error {
 		for _, one := range found {
 			a.alarming(one.String())
 		}
-	} else if err := writeFindings(&a.page, f, found); err != nil {
+		if len(found) == 0 {
+			a.stdout.Println("everything is as it was written")
+		}
+		return nil
+	}, func() error { return a.findings(found) })
+	if err != nil {
 		return err
 	}
 	if len(found) > 0 {
 		return errNo
-	}
-	if f == out.Table {
-		a.stdout.Println("everything is as it was written")
 	}
 	for _, p := range paths {
 		files, _ := layout.FilesAt(p)
@@ -88,19 +89,14 @@ func verify(a *app, args []string) error {
 	return nil
 }
 
-// writeFindings writes findings for programs.
-func writeFindings(p *page, f out.Format, found []mend.Finding) error {
-	columns := []out.Column{{Name: "path"}, {Name: "where"}, {Name: "what"}, {Name: "from"}, {Name: "to"}}
-	w := out.New(p.stdout, columns, out.Options{Format: f, Zone: p.Zone(), Spreadsheet: p.spreadsheet})
+// findings writes findings for programs.
+func (a *app) findings(found []mend.Finding) error {
+	w, err := a.rowsOf(out.Column{Name: "path"}, out.Column{Name: "where"}, out.Column{Name: "what"}, out.Column{Name: "from"}, out.Column{Name: "to"})
+	if err != nil {
+		return err
+	}
 	for _, one := range found {
-		from, to := out.None(""), out.None("")
-		if one.From != 0 {
-			from = out.At(one.From)
-		}
-		if one.To != 0 {
-			to = out.At(one.To)
-		}
-		if err := w.Row([]out.Cell{out.Str(one.Path), out.Str(one.Where), out.Str(one.What), from, to}); err != nil {
+		if err := w.Row([]out.Cell{{}, out.Str(one.Path), out.Str(one.Where), out.Str(one.What), out.At(one.From), out.At(one.To)}); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package mend_test
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -126,10 +127,26 @@ func sealAll(to *layout.Builder, builders map[metric.Class]*chunk.Builder, cat *
 	to.Count()
 }
 
+// An error of progress ends the check where it is.
+func TestVerifyEnds(t *testing.T) {
+	rec := makeArchive(t, 1, 90, 120)
+	enough := errors.New("enough")
+	calls := 0
+	findings, err := mend.Verify(filepath.Dir(rec.archive), func(done, total int64) error {
+		if calls++; done == total {
+			t.Error("it went on to the end")
+		}
+		return enough
+	})
+	if !errors.Is(err, enough) || findings != nil || calls != 1 {
+		t.Errorf("%v, %v after %d calls", findings, err, calls)
+	}
+}
+
 func TestVerifySound(t *testing.T) {
 	rec := makeArchive(t, 1, 90, 120)
 	var done, total int64
-	findings, err := mend.Verify(filepath.Dir(rec.archive), func(d, n int64) { done, total = d, n })
+	findings, err := mend.Verify(filepath.Dir(rec.archive), func(d, n int64) error { done, total = d, n; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,12 +40,12 @@ func (f Finding) String() string {
 
 // Verify checks an archive, or all archives and journals of a directory, completely: the
 // structure of the database, every checksum, every chunk decoded, the index against the content.
-// progress, if set, is called with the bytes done and the bytes in all. An error means that path
-// could not be read at all.
+// progress, if set, is called with the bytes done and the bytes in all; an error that it returns
+// ends the check. Other errors mean that path could not be read at all.
 //
 // A live archive may be verified while it is being written. In a bundle, all archives are
 // checked.
-func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
+func Verify(path string, progress func(done, total int64) error) ([]Finding, error) {
 	files, err := layout.FilesAt(path)
 	if err != nil {
 		return nil, err
@@ -62,6 +62,9 @@ func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 		}
 		v.together(files[:n])
 		files = files[n:]
+		if v.ended != nil {
+			return nil, v.ended
+		}
 	}
 	if v.foreign && alone {
 		return nil, &fault.Error{Path: path, Kind: fault.NotArchive, Err: layout.ErrForeign}
@@ -99,7 +102,7 @@ func (v *verifier) together(files []string) {
 		open[i] = f
 	}
 	for i, f := range open {
-		if f == nil {
+		if f == nil || v.ended != nil {
 			continue
 		}
 		v.path = files[i]
@@ -120,7 +123,8 @@ func (v *verifier) together(files []string) {
 
 type verifier struct {
 	path        string
-	progress    func(done, total int64)
+	progress    func(done, total int64) error
+	ended       error // what progress returned
 	done, total int64
 	findings    []Finding
 	foreign     bool // the archive file that was checked last is not an archive
@@ -136,8 +140,8 @@ type owner struct {
 }
 
 func (v *verifier) tell() {
-	if v.progress != nil {
-		v.progress(min(v.done, v.total), v.total)
+	if v.progress != nil && v.ended == nil {
+		v.ended = v.progress(min(v.done, v.total), v.total)
 	}
 }
 
@@ -351,6 +355,9 @@ func (a *contents) metrics(first uint32, ds []*metric.Desc) {
 
 // chunk decodes a chunk and compares it with its index entry.
 func (a *contents) chunk(class metric.Class, n uint32, read func() ([]byte, error)) {
+	if a.v.ended != nil {
+		return
+	}
 	key := string(layout.ChunkKey(class, n))
 	in, listed := a.index[key]
 	delete(a.index, key)
