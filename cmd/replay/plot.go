@@ -25,27 +25,30 @@ the mean of its part of the window. For numbers use rates with --step.
 With --output it writes one picture instead, SVG or PNG by its ending: a panel for
 each metric, its instances as lines; times at which nothing was recorded are shaded,
 and what happened is marked. "-o -" writes SVG to the standard output, which with
---png is PNG.`,
+--png is PNG.
+
+For programs, csv and json have a row for each series with the points of its chart;
+those in which nothing was recorded are null.`,
 		Example: `  replay plot kernel.all.cpu.user disk.all.total_bytes --from -1h
   replay plot network.interface.in.bytes -i en0 --height 16
   replay plot kernel.all.load mem.util.used --from 03:00 --to 04:00 -o night.svg
   replay plot mem.util.used -o memory.png --size 1600x900 --dark`,
 		Args: needMetrics,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.noRows("plot draws; replay rates --step gives the numbers"); err != nil {
-				return err
-			}
 			if p.height < 1 || p.height > 200 {
 				return fmt.Errorf("--height %d: use 1 to 200 lines", p.height)
 			}
 			if err := p.file.check(cmd); err != nil {
 				return err
 			}
+			if err := p.checkPoints(cmd); err != nil {
+				return err
+			}
 			draw := p.charts
 			if p.file.path != "" {
 				draw = p.picture
 			}
-			if err := draw(args); err != nil {
+			if err := a.present(func() error { return draw(args) }, func() error { return p.rows(args) }); err != nil {
 				return err
 			}
 			if p.file.path != "-" {
@@ -57,6 +60,7 @@ and what happened is marked. "-o -" writes SVG to the standard output, which wit
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&p.series.instances, "instance", "i", nil, "only instances whose name matches (repeatable)")
 	fl.IntVar(&p.height, "height", p.height, "lines of each chart in the terminal")
+	fl.IntVar(&p.points, "points", 60, "with --format csv or json: how many points each series has")
 	p.file.register(cmd)
 	return cmd
 }

@@ -13,6 +13,7 @@ type plotting struct {
 	a      *app
 	series seriesFlags
 	height int // of each chart in the terminal
+	points int // of each series, for programs
 	file   pictureFlags
 }
 

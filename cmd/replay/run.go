@@ -102,7 +102,7 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 	return func(ctx context.Context, c ask.Command) (ask.Aside, error) {
 		var said bytes.Buffer
 		a := newApp(io.Discard, &said, now)
-		a.sink = c.Begin
+		a.ctx, a.sink = ctx, c.Begin
 		a.OwnDefinitions = func() string { return "" }
 		a.Open = func(paths ...string) (reader, error) { return openFor(ctx, paths...) }
 		err := a.execute(slices.Concat(given, c.Args))

@@ -23,7 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// QueryRequest is a question over a window.
+// QueryRequest is a question over a window. The fields of a question are the flags of the
+// command that answers it, and its operands; replay's help says more about each.
 type QueryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The beginning of the window; not set: that of what was recorded.
@@ -53,6 +54,11 @@ type QueryRequest struct {
 	//	*QueryRequest_Explain
 	//	*QueryRequest_Why
 	//	*QueryRequest_Stacks
+	//	*QueryRequest_Net
+	//	*QueryRequest_Energy
+	//	*QueryRequest_Deaths
+	//	*QueryRequest_Plot
+	//	*QueryRequest_Verify
 	Question isQueryRequest_Question `protobuf_oneof:"question"`
 	// The zone in which steps of whole days begin at midnight and days are meant: a
 	// name such as Europe/Berlin, or +02:00. Empty: that of the machine that was
@@ -273,6 +279,51 @@ func (x *QueryRequest) GetStacks() *StacksQuestion {
 	return nil
 }
 
+func (x *QueryRequest) GetNet() *NetQuestion {
+	if x != nil {
+		if x, ok := x.Question.(*QueryRequest_Net); ok {
+			return x.Net
+		}
+	}
+	return nil
+}
+
+func (x *QueryRequest) GetEnergy() *EnergyQuestion {
+	if x != nil {
+		if x, ok := x.Question.(*QueryRequest_Energy); ok {
+			return x.Energy
+		}
+	}
+	return nil
+}
+
+func (x *QueryRequest) GetDeaths() *DeathsQuestion {
+	if x != nil {
+		if x, ok := x.Question.(*QueryRequest_Deaths); ok {
+			return x.Deaths
+		}
+	}
+	return nil
+}
+
+func (x *QueryRequest) GetPlot() *PlotQuestion {
+	if x != nil {
+		if x, ok := x.Question.(*QueryRequest_Plot); ok {
+			return x.Plot
+		}
+	}
+	return nil
+}
+
+func (x *QueryRequest) GetVerify() *VerifyQuestion {
+	if x != nil {
+		if x, ok := x.Question.(*QueryRequest_Verify); ok {
+			return x.Verify
+		}
+	}
+	return nil
+}
+
 func (x *QueryRequest) GetZone() string {
 	if x != nil {
 		return x.Zone
@@ -369,6 +420,31 @@ type QueryRequest_Stacks struct {
 	Stacks *StacksQuestion `protobuf:"bytes,21,opt,name=stacks,proto3,oneof"`
 }
 
+type QueryRequest_Net struct {
+	// Who used the network, and with whom.
+	Net *NetQuestion `protobuf:"bytes,22,opt,name=net,proto3,oneof"`
+}
+
+type QueryRequest_Energy struct {
+	// What the battery gave, and who took it.
+	Energy *EnergyQuestion `protobuf:"bytes,23,opt,name=energy,proto3,oneof"`
+}
+
+type QueryRequest_Deaths struct {
+	// Who died of what.
+	Deaths *DeathsQuestion `protobuf:"bytes,24,opt,name=deaths,proto3,oneof"`
+}
+
+type QueryRequest_Plot struct {
+	// Series in few points, for a chart.
+	Plot *PlotQuestion `protobuf:"bytes,25,opt,name=plot,proto3,oneof"`
+}
+
+type QueryRequest_Verify struct {
+	// Whether the archives are as they were written.
+	Verify *VerifyQuestion `protobuf:"bytes,26,opt,name=verify,proto3,oneof"`
+}
+
 func (*QueryRequest_Rates) isQueryRequest_Question() {}
 
 func (*QueryRequest_Values) isQueryRequest_Question() {}
@@ -402,6 +478,16 @@ func (*QueryRequest_Explain) isQueryRequest_Question() {}
 func (*QueryRequest_Why) isQueryRequest_Question() {}
 
 func (*QueryRequest_Stacks) isQueryRequest_Question() {}
+
+func (*QueryRequest_Net) isQueryRequest_Question() {}
+
+func (*QueryRequest_Energy) isQueryRequest_Question() {}
+
+func (*QueryRequest_Deaths) isQueryRequest_Question() {}
+
+func (*QueryRequest_Plot) isQueryRequest_Question() {}
+
+func (*QueryRequest_Verify) isQueryRequest_Question() {}
 
 // RatesQuestion asks for values by their meaning.
 type RatesQuestion struct {
@@ -495,7 +581,9 @@ type ValuesQuestion struct {
 	// One value for each step; not set: as recorded.
 	Step *durationpb.Duration `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`
 	// The units to convert to.
-	Units         string `protobuf:"bytes,4,opt,name=units,proto3" json:"units,omitempty"`
+	Units string `protobuf:"bytes,4,opt,name=units,proto3" json:"units,omitempty"`
+	// That it is said what was bridged or dropped, see QueryResponse.notes.
+	Explain       bool `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -558,6 +646,13 @@ func (x *ValuesQuestion) GetUnits() string {
 	return ""
 }
 
+func (x *ValuesQuestion) GetExplain() bool {
+	if x != nil {
+		return x.Explain
+	}
+	return false
+}
+
 // RangesQuestion asks what series came to.
 type RangesQuestion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -574,7 +669,9 @@ type RangesQuestion struct {
 	// No percentiles: long windows are then answered from summaries.
 	Quick bool `protobuf:"varint,6,opt,name=quick,proto3" json:"quick,omitempty"`
 	// Percentiles of the values themselves, also of long windows.
-	Exact         bool `protobuf:"varint,7,opt,name=exact,proto3" json:"exact,omitempty"`
+	Exact bool `protobuf:"varint,7,opt,name=exact,proto3" json:"exact,omitempty"`
+	// That it is said what was bridged or dropped, see QueryResponse.notes.
+	Explain       bool `protobuf:"varint,8,opt,name=explain,proto3" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -658,6 +755,13 @@ func (x *RangesQuestion) GetExact() bool {
 	return false
 }
 
+func (x *RangesQuestion) GetExplain() bool {
+	if x != nil {
+		return x.Explain
+	}
+	return false
+}
+
 // ProcessesQuestion asks for processes.
 type ProcessesQuestion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -665,15 +769,20 @@ type ProcessesQuestion struct {
 	// each process that matches is the answer; else the moment is the end of the
 	// recording.
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	// Names, globs, /regexps/ or pids; empty: all.
+	// Names, globs, /regexps/, pids or owners such as app=Safari; empty: all.
 	Match []string `protobuf:"bytes,2,rep,name=match,proto3" json:"match,omitempty"`
-	// A field that ps sorts by: cpu, memory, read, write, energy, wakeups, faults,
-	// threads, age, pid, ppid, user, state or name. Empty: cpu.
+	// A field that ps sorts by: cpu, memory, read, write, net_in, net_out, energy, wakeups,
+	// faults, threads, age, pid, ppid, user, state or name. Empty: cpu.
 	Sort string `protobuf:"bytes,3,opt,name=sort,proto3" json:"sort,omitempty"`
 	// How many; 0: all, and of a history 20.
 	Number uint32 `protobuf:"varint,4,opt,name=number,proto3" json:"number,omitempty"`
 	// The step of a history; not set: some thirty of the window.
-	Step          *durationpb.Duration `protobuf:"bytes,5,opt,name=step,proto3" json:"step,omitempty"`
+	Step *durationpb.Duration `protobuf:"bytes,5,opt,name=step,proto3" json:"step,omitempty"`
+	// What processes use together: those of the same name, user, owner, app, service,
+	// container, pod or session. Empty: single processes.
+	Group string `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"`
+	// Children after their parents.
+	Tree          bool `protobuf:"varint,7,opt,name=tree,proto3" json:"tree,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -741,6 +850,20 @@ func (x *ProcessesQuestion) GetStep() *durationpb.Duration {
 		return x.Step
 	}
 	return nil
+}
+
+func (x *ProcessesQuestion) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *ProcessesQuestion) GetTree() bool {
+	if x != nil {
+		return x.Tree
+	}
+	return false
 }
 
 // ThreadsQuestion asks for threads, where they are recorded.
@@ -819,14 +942,17 @@ func (x *ThreadsQuestion) GetNumber() uint32 {
 // TopQuestion asks who used most.
 type TopQuestion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of what: cpu, memory, read, write, energy, wakeups, faults or runs. Empty:
+	// Of what: cpu, memory, read, write, energy, wakeups, faults, net or runs. Empty:
 	// cpu.
 	By string `protobuf:"bytes,1,opt,name=by,proto3" json:"by,omitempty"`
-	// What is added up: process, name, user or parent. Empty: process, and of runs
-	// name.
+	// What is added up: process, name, user, parent, owner, app, service, container, pod or
+	// session. Empty: process, and of runs name.
 	Group string `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
 	// How many; not set: 20; 0: all.
-	Number        *uint32 `protobuf:"varint,3,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	Number *uint32 `protobuf:"varint,3,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	// Of which processes: names, globs, /regexps/, pids or owners such as app=Safari; empty:
+	// all.
+	Match         []string `protobuf:"bytes,4,rep,name=match,proto3" json:"match,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -880,6 +1006,13 @@ func (x *TopQuestion) GetNumber() uint32 {
 		return *x.Number
 	}
 	return 0
+}
+
+func (x *TopQuestion) GetMatch() []string {
+	if x != nil {
+		return x.Match
+	}
+	return nil
 }
 
 // MomentQuestion asks for a moment.
@@ -941,7 +1074,21 @@ type DiffQuestion struct {
 	// How many changes; not set: 30; 0: all.
 	Number *uint32 `protobuf:"varint,4,opt,name=number,proto3,oneof" json:"number,omitempty"`
 	// Also those that another one stands for.
-	All           bool `protobuf:"varint,5,opt,name=all,proto3" json:"all,omitempty"`
+	All bool `protobuf:"varint,5,opt,name=all,proto3" json:"all,omitempty"`
+	// Instead: so long before an instant is compared with so long after it.
+	Before *durationpb.Duration `protobuf:"bytes,6,opt,name=before,proto3" json:"before,omitempty"`
+	// How long after it; not set: as before.
+	After *durationpb.Duration `protobuf:"bytes,7,opt,name=after,proto3" json:"after,omitempty"`
+	// The instant; not set: the end of the recording.
+	At *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=at,proto3" json:"at,omitempty"`
+	// Instead: the time before the last update in the window of the request is compared with
+	// the time after it; before says how much of it.
+	AcrossUpdate bool `protobuf:"varint,9,opt,name=across_update,json=acrossUpdate,proto3" json:"across_update,omitempty"`
+	// With across_update: the update of this package.
+	Package string `protobuf:"bytes,10,opt,name=package,proto3" json:"package,omitempty"`
+	// Processes are compared by this: name, owner, app, service, container, pod or session.
+	// Empty: name.
+	Group         string `protobuf:"bytes,11,opt,name=group,proto3" json:"group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1009,6 +1156,48 @@ func (x *DiffQuestion) GetAll() bool {
 		return x.All
 	}
 	return false
+}
+
+func (x *DiffQuestion) GetBefore() *durationpb.Duration {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *DiffQuestion) GetAfter() *durationpb.Duration {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *DiffQuestion) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *DiffQuestion) GetAcrossUpdate() bool {
+	if x != nil {
+		return x.AcrossUpdate
+	}
+	return false
+}
+
+func (x *DiffQuestion) GetPackage() string {
+	if x != nil {
+		return x.Package
+	}
+	return ""
+}
+
+func (x *DiffQuestion) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
 }
 
 // EventsQuestion asks what happened.
@@ -1493,6 +1682,377 @@ func (x *StacksQuestion) GetNumber() uint32 {
 	return 0
 }
 
+// NetQuestion asks who used the network.
+type NetQuestion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A moment, instead of a window.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// Of which processes: names, globs, /regexps/, pids or owners such as app=Safari; empty:
+	// all.
+	Match []string `protobuf:"bytes,2,rep,name=match,proto3" json:"match,omitempty"`
+	// net (in and out), in, out, retrans, connections or opened. Empty: net.
+	By string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	// What is added up: process, name, user, parent, owner, app, service, container, pod or
+	// session. Empty: process.
+	Group string `protobuf:"bytes,4,opt,name=group,proto3" json:"group,omitempty"`
+	// Only bytes over tcp, udp or quic.
+	Protocol string `protobuf:"bytes,5,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	// Only bytes over loopback, wifi, wired or cellular.
+	Medium string `protobuf:"bytes,6,opt,name=medium,proto3" json:"medium,omitempty"`
+	// Who was on the other side, instead of processes.
+	Peers bool `protobuf:"varint,7,opt,name=peers,proto3" json:"peers,omitempty"`
+	// The single connections, instead of processes.
+	Connections bool `protobuf:"varint,8,opt,name=connections,proto3" json:"connections,omitempty"`
+	// The ports that are listened on, instead of processes.
+	Listeners bool `protobuf:"varint,9,opt,name=listeners,proto3" json:"listeners,omitempty"`
+	// How many; not set: 20; 0: all.
+	Number        *uint32 `protobuf:"varint,10,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NetQuestion) Reset() {
+	*x = NetQuestion{}
+	mi := &file_tachograph_v1_query_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NetQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NetQuestion) ProtoMessage() {}
+
+func (x *NetQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_tachograph_v1_query_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NetQuestion.ProtoReflect.Descriptor instead.
+func (*NetQuestion) Descriptor() ([]byte, []int) {
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *NetQuestion) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *NetQuestion) GetMatch() []string {
+	if x != nil {
+		return x.Match
+	}
+	return nil
+}
+
+func (x *NetQuestion) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *NetQuestion) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *NetQuestion) GetProtocol() string {
+	if x != nil {
+		return x.Protocol
+	}
+	return ""
+}
+
+func (x *NetQuestion) GetMedium() string {
+	if x != nil {
+		return x.Medium
+	}
+	return ""
+}
+
+func (x *NetQuestion) GetPeers() bool {
+	if x != nil {
+		return x.Peers
+	}
+	return false
+}
+
+func (x *NetQuestion) GetConnections() bool {
+	if x != nil {
+		return x.Connections
+	}
+	return false
+}
+
+func (x *NetQuestion) GetListeners() bool {
+	if x != nil {
+		return x.Listeners
+	}
+	return false
+}
+
+func (x *NetQuestion) GetNumber() uint32 {
+	if x != nil && x.Number != nil {
+		return *x.Number
+	}
+	return 0
+}
+
+// EnergyQuestion asks what the battery gave, or the machine used, and who took it: the rows
+// of each host add up to what was given.
+type EnergyQuestion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is added up: owner, app, service, container, pod, session or name. Empty: owner.
+	Group string `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	// Only the time in which the machine ran on its battery.
+	OnBattery bool `protobuf:"varint,2,opt,name=on_battery,json=onBattery,proto3" json:"on_battery,omitempty"`
+	// How many; not set: 20; 0: all.
+	Number        *uint32 `protobuf:"varint,3,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EnergyQuestion) Reset() {
+	*x = EnergyQuestion{}
+	mi := &file_tachograph_v1_query_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EnergyQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EnergyQuestion) ProtoMessage() {}
+
+func (x *EnergyQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_tachograph_v1_query_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EnergyQuestion.ProtoReflect.Descriptor instead.
+func (*EnergyQuestion) Descriptor() ([]byte, []int) {
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *EnergyQuestion) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *EnergyQuestion) GetOnBattery() bool {
+	if x != nil {
+		return x.OnBattery
+	}
+	return false
+}
+
+func (x *EnergyQuestion) GetNumber() uint32 {
+	if x != nil && x.Number != nil {
+		return *x.Number
+	}
+	return 0
+}
+
+// DeathsQuestion asks which processes did not end well, the latest first.
+type DeathsQuestion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of which processes: names, globs, /regexps/, pids or owners such as service=nginx*;
+	// empty: all.
+	Match []string `protobuf:"bytes,1,rep,name=match,proto3" json:"match,omitempty"`
+	// Also ends by a signal that somebody sent, errors of other processes, and each death in
+	// a crash loop.
+	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	// Instead of a list the minutes before the latest of them.
+	Explain bool `protobuf:"varint,3,opt,name=explain,proto3" json:"explain,omitempty"`
+	// How many; not set: 50; 0: all.
+	Number        *uint32 `protobuf:"varint,4,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeathsQuestion) Reset() {
+	*x = DeathsQuestion{}
+	mi := &file_tachograph_v1_query_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeathsQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeathsQuestion) ProtoMessage() {}
+
+func (x *DeathsQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_tachograph_v1_query_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeathsQuestion.ProtoReflect.Descriptor instead.
+func (*DeathsQuestion) Descriptor() ([]byte, []int) {
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DeathsQuestion) GetMatch() []string {
+	if x != nil {
+		return x.Match
+	}
+	return nil
+}
+
+func (x *DeathsQuestion) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+func (x *DeathsQuestion) GetExplain() bool {
+	if x != nil {
+		return x.Explain
+	}
+	return false
+}
+
+func (x *DeathsQuestion) GetNumber() uint32 {
+	if x != nil && x.Number != nil {
+		return *x.Number
+	}
+	return 0
+}
+
+// PlotQuestion asks for series in few points: a row for each series.
+type PlotQuestion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names, beginnings of names, globs or expressions.
+	Metrics []string `protobuf:"bytes,1,rep,name=metrics,proto3" json:"metrics,omitempty"`
+	// Instances: names, globs or /regexps/.
+	Instances []string `protobuf:"bytes,2,rep,name=instances,proto3" json:"instances,omitempty"`
+	// How many points; 0: 60.
+	Points        uint32 `protobuf:"varint,3,opt,name=points,proto3" json:"points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlotQuestion) Reset() {
+	*x = PlotQuestion{}
+	mi := &file_tachograph_v1_query_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlotQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlotQuestion) ProtoMessage() {}
+
+func (x *PlotQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_tachograph_v1_query_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlotQuestion.ProtoReflect.Descriptor instead.
+func (*PlotQuestion) Descriptor() ([]byte, []int) {
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *PlotQuestion) GetMetrics() []string {
+	if x != nil {
+		return x.Metrics
+	}
+	return nil
+}
+
+func (x *PlotQuestion) GetInstances() []string {
+	if x != nil {
+		return x.Instances
+	}
+	return nil
+}
+
+func (x *PlotQuestion) GetPoints() uint32 {
+	if x != nil {
+		return x.Points
+	}
+	return 0
+}
+
+// VerifyQuestion asks whether the archives are as they were written: a row for each finding.
+// It reads all that was recorded, whatever the window.
+type VerifyQuestion struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyQuestion) Reset() {
+	*x = VerifyQuestion{}
+	mi := &file_tachograph_v1_query_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyQuestion) ProtoMessage() {}
+
+func (x *VerifyQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_tachograph_v1_query_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyQuestion.ProtoReflect.Descriptor instead.
+func (*VerifyQuestion) Descriptor() ([]byte, []int) {
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{22}
+}
+
 // QueryResponse is some of an answer.
 type QueryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1510,7 +2070,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_tachograph_v1_query_proto_msgTypes[18]
+	mi := &file_tachograph_v1_query_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +2082,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_query_proto_msgTypes[18]
+	mi := &file_tachograph_v1_query_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +2095,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *QueryResponse) GetColumns() []*Column {
@@ -1579,7 +2139,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_tachograph_v1_query_proto_msgTypes[19]
+	mi := &file_tachograph_v1_query_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +2151,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_query_proto_msgTypes[19]
+	mi := &file_tachograph_v1_query_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +2164,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Column) GetName() string {
@@ -1632,7 +2192,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_tachograph_v1_query_proto_msgTypes[20]
+	mi := &file_tachograph_v1_query_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1644,7 +2204,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_query_proto_msgTypes[20]
+	mi := &file_tachograph_v1_query_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1657,7 +2217,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{20}
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Row) GetCells() []*Cell {
@@ -1682,7 +2242,7 @@ type Cell struct {
 
 func (x *Cell) Reset() {
 	*x = Cell{}
-	mi := &file_tachograph_v1_query_proto_msgTypes[21]
+	mi := &file_tachograph_v1_query_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1694,7 +2254,7 @@ func (x *Cell) String() string {
 func (*Cell) ProtoMessage() {}
 
 func (x *Cell) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_query_proto_msgTypes[21]
+	mi := &file_tachograph_v1_query_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1707,7 +2267,7 @@ func (x *Cell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cell.ProtoReflect.Descriptor instead.
 func (*Cell) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{21}
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Cell) GetValue() *Value {
@@ -1735,7 +2295,8 @@ var File_tachograph_v1_query_proto protoreflect.FileDescriptor
 
 const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x19tachograph/v1/query.proto\x12\rtachograph.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tachograph/v1/value.proto\"\xe9\b\n" +
+	"\x19tachograph/v1/query.proto\x12\rtachograph.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tachograph/v1/value.proto\"\xf7\n" +
+	"\n" +
 	"\fQueryRequest\x12.\n" +
 	"\x04from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
 	"\x02to\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x12\x14\n" +
@@ -1757,7 +2318,12 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\ametrics\x18\x12 \x01(\v2\x1e.tachograph.v1.MetricsQuestionH\x00R\ametrics\x12:\n" +
 	"\aexplain\x18\x13 \x01(\v2\x1e.tachograph.v1.ExplainQuestionH\x00R\aexplain\x12.\n" +
 	"\x03why\x18\x14 \x01(\v2\x1a.tachograph.v1.WhyQuestionH\x00R\x03why\x127\n" +
-	"\x06stacks\x18\x15 \x01(\v2\x1d.tachograph.v1.StacksQuestionH\x00R\x06stacks\x12\x12\n" +
+	"\x06stacks\x18\x15 \x01(\v2\x1d.tachograph.v1.StacksQuestionH\x00R\x06stacks\x12.\n" +
+	"\x03net\x18\x16 \x01(\v2\x1a.tachograph.v1.NetQuestionH\x00R\x03net\x127\n" +
+	"\x06energy\x18\x17 \x01(\v2\x1d.tachograph.v1.EnergyQuestionH\x00R\x06energy\x127\n" +
+	"\x06deaths\x18\x18 \x01(\v2\x1d.tachograph.v1.DeathsQuestionH\x00R\x06deaths\x121\n" +
+	"\x04plot\x18\x19 \x01(\v2\x1b.tachograph.v1.PlotQuestionH\x00R\x04plot\x127\n" +
+	"\x06verify\x18\x1a \x01(\v2\x1d.tachograph.v1.VerifyQuestionH\x00R\x06verify\x12\x12\n" +
 	"\x04zone\x18\f \x01(\tR\x04zoneB\n" +
 	"\n" +
 	"\bquestion\"\xa6\x01\n" +
@@ -1766,12 +2332,13 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\tinstances\x18\x02 \x03(\tR\tinstances\x12-\n" +
 	"\x04step\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12\x14\n" +
 	"\x05units\x18\x04 \x01(\tR\x05units\x12\x18\n" +
-	"\aexplain\x18\x05 \x01(\bR\aexplain\"\x8d\x01\n" +
+	"\aexplain\x18\x05 \x01(\bR\aexplain\"\xa7\x01\n" +
 	"\x0eValuesQuestion\x12\x18\n" +
 	"\ametrics\x18\x01 \x03(\tR\ametrics\x12\x1c\n" +
 	"\tinstances\x18\x02 \x03(\tR\tinstances\x12-\n" +
 	"\x04step\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12\x14\n" +
-	"\x05units\x18\x04 \x01(\tR\x05units\"\xcf\x01\n" +
+	"\x05units\x18\x04 \x01(\tR\x05units\x12\x18\n" +
+	"\aexplain\x18\x05 \x01(\bR\aexplain\"\xe9\x01\n" +
 	"\x0eRangesQuestion\x12\x18\n" +
 	"\ametrics\x18\x01 \x03(\tR\ametrics\x12\x1c\n" +
 	"\tinstances\x18\x02 \x03(\tR\tinstances\x12-\n" +
@@ -1779,31 +2346,42 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\x05units\x18\x04 \x01(\tR\x05units\x12\x14\n" +
 	"\x05rates\x18\x05 \x01(\bR\x05rates\x12\x14\n" +
 	"\x05quick\x18\x06 \x01(\bR\x05quick\x12\x14\n" +
-	"\x05exact\x18\a \x01(\bR\x05exact\"\xb0\x01\n" +
+	"\x05exact\x18\a \x01(\bR\x05exact\x12\x18\n" +
+	"\aexplain\x18\b \x01(\bR\aexplain\"\xda\x01\n" +
 	"\x11ProcessesQuestion\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05match\x18\x02 \x03(\tR\x05match\x12\x12\n" +
 	"\x04sort\x18\x03 \x01(\tR\x04sort\x12\x16\n" +
 	"\x06number\x18\x04 \x01(\rR\x06number\x12-\n" +
-	"\x04step\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04step\"\x7f\n" +
+	"\x04step\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12\x14\n" +
+	"\x05group\x18\x06 \x01(\tR\x05group\x12\x12\n" +
+	"\x04tree\x18\a \x01(\bR\x04tree\"\x7f\n" +
 	"\x0fThreadsQuestion\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05match\x18\x02 \x03(\tR\x05match\x12\x12\n" +
 	"\x04sort\x18\x03 \x01(\tR\x04sort\x12\x16\n" +
-	"\x06number\x18\x04 \x01(\rR\x06number\"[\n" +
+	"\x06number\x18\x04 \x01(\rR\x06number\"q\n" +
 	"\vTopQuestion\x12\x0e\n" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x1b\n" +
-	"\x06number\x18\x03 \x01(\rH\x00R\x06number\x88\x01\x01B\t\n" +
+	"\x06number\x18\x03 \x01(\rH\x00R\x06number\x88\x01\x01\x12\x14\n" +
+	"\x05match\x18\x04 \x03(\tR\x05matchB\t\n" +
 	"\a_number\"<\n" +
 	"\x0eMomentQuestion\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xbe\x01\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xa3\x03\n" +
 	"\fDiffQuestion\x12.\n" +
 	"\x04from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
 	"\x02to\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x12\x18\n" +
 	"\aagainst\x18\x03 \x01(\tR\aagainst\x12\x1b\n" +
 	"\x06number\x18\x04 \x01(\rH\x00R\x06number\x88\x01\x01\x12\x10\n" +
-	"\x03all\x18\x05 \x01(\bR\x03allB\t\n" +
+	"\x03all\x18\x05 \x01(\bR\x03all\x121\n" +
+	"\x06before\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06before\x12/\n" +
+	"\x05after\x18\a \x01(\v2\x19.google.protobuf.DurationR\x05after\x12*\n" +
+	"\x02at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
+	"\racross_update\x18\t \x01(\bR\facrossUpdate\x12\x18\n" +
+	"\apackage\x18\n" +
+	" \x01(\tR\apackage\x12\x14\n" +
+	"\x05group\x18\v \x01(\tR\x05groupB\t\n" +
 	"\a_number\"<\n" +
 	"\x0eEventsQuestion\x12\x14\n" +
 	"\x05kinds\x18\x01 \x03(\tR\x05kinds\x12\x14\n" +
@@ -1830,7 +2408,37 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\awaiting\x18\x04 \x01(\bR\awaiting\x12\x1c\n" +
 	"\tfunctions\x18\x05 \x01(\bR\tfunctions\x12\x1b\n" +
 	"\x06number\x18\x06 \x01(\rH\x00R\x06number\x88\x01\x01B\t\n" +
-	"\a_number\"\x92\x01\n" +
+	"\a_number\"\xa7\x02\n" +
+	"\vNetQuestion\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05match\x18\x02 \x03(\tR\x05match\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x14\n" +
+	"\x05group\x18\x04 \x01(\tR\x05group\x12\x1a\n" +
+	"\bprotocol\x18\x05 \x01(\tR\bprotocol\x12\x16\n" +
+	"\x06medium\x18\x06 \x01(\tR\x06medium\x12\x14\n" +
+	"\x05peers\x18\a \x01(\bR\x05peers\x12 \n" +
+	"\vconnections\x18\b \x01(\bR\vconnections\x12\x1c\n" +
+	"\tlisteners\x18\t \x01(\bR\tlisteners\x12\x1b\n" +
+	"\x06number\x18\n" +
+	" \x01(\rH\x00R\x06number\x88\x01\x01B\t\n" +
+	"\a_number\"m\n" +
+	"\x0eEnergyQuestion\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12\x1d\n" +
+	"\n" +
+	"on_battery\x18\x02 \x01(\bR\tonBattery\x12\x1b\n" +
+	"\x06number\x18\x03 \x01(\rH\x00R\x06number\x88\x01\x01B\t\n" +
+	"\a_number\"z\n" +
+	"\x0eDeathsQuestion\x12\x14\n" +
+	"\x05match\x18\x01 \x03(\tR\x05match\x12\x10\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\x12\x18\n" +
+	"\aexplain\x18\x03 \x01(\bR\aexplain\x12\x1b\n" +
+	"\x06number\x18\x04 \x01(\rH\x00R\x06number\x88\x01\x01B\t\n" +
+	"\a_number\"^\n" +
+	"\fPlotQuestion\x12\x18\n" +
+	"\ametrics\x18\x01 \x03(\tR\ametrics\x12\x1c\n" +
+	"\tinstances\x18\x02 \x03(\tR\tinstances\x12\x16\n" +
+	"\x06points\x18\x03 \x01(\rR\x06points\"\x10\n" +
+	"\x0eVerifyQuestion\"\x92\x01\n" +
 	"\rQueryResponse\x12/\n" +
 	"\acolumns\x18\x01 \x03(\v2\x15.tachograph.v1.ColumnR\acolumns\x12&\n" +
 	"\x04rows\x18\x02 \x03(\v2\x12.tachograph.v1.RowR\x04rows\x12\x12\n" +
@@ -1860,7 +2468,7 @@ func file_tachograph_v1_query_proto_rawDescGZIP() []byte {
 	return file_tachograph_v1_query_proto_rawDescData
 }
 
-var file_tachograph_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_tachograph_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_tachograph_v1_query_proto_goTypes = []any{
 	(*QueryRequest)(nil),          // 0: tachograph.v1.QueryRequest
 	(*RatesQuestion)(nil),         // 1: tachograph.v1.RatesQuestion
@@ -1880,17 +2488,22 @@ var file_tachograph_v1_query_proto_goTypes = []any{
 	(*ExplainQuestion)(nil),       // 15: tachograph.v1.ExplainQuestion
 	(*WhyQuestion)(nil),           // 16: tachograph.v1.WhyQuestion
 	(*StacksQuestion)(nil),        // 17: tachograph.v1.StacksQuestion
-	(*QueryResponse)(nil),         // 18: tachograph.v1.QueryResponse
-	(*Column)(nil),                // 19: tachograph.v1.Column
-	(*Row)(nil),                   // 20: tachograph.v1.Row
-	(*Cell)(nil),                  // 21: tachograph.v1.Cell
-	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 23: google.protobuf.Duration
-	(*Value)(nil),                 // 24: tachograph.v1.Value
+	(*NetQuestion)(nil),           // 18: tachograph.v1.NetQuestion
+	(*EnergyQuestion)(nil),        // 19: tachograph.v1.EnergyQuestion
+	(*DeathsQuestion)(nil),        // 20: tachograph.v1.DeathsQuestion
+	(*PlotQuestion)(nil),          // 21: tachograph.v1.PlotQuestion
+	(*VerifyQuestion)(nil),        // 22: tachograph.v1.VerifyQuestion
+	(*QueryResponse)(nil),         // 23: tachograph.v1.QueryResponse
+	(*Column)(nil),                // 24: tachograph.v1.Column
+	(*Row)(nil),                   // 25: tachograph.v1.Row
+	(*Cell)(nil),                  // 26: tachograph.v1.Cell
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
+	(*Value)(nil),                 // 29: tachograph.v1.Value
 }
 var file_tachograph_v1_query_proto_depIdxs = []int32{
-	22, // 0: tachograph.v1.QueryRequest.from:type_name -> google.protobuf.Timestamp
-	22, // 1: tachograph.v1.QueryRequest.to:type_name -> google.protobuf.Timestamp
+	27, // 0: tachograph.v1.QueryRequest.from:type_name -> google.protobuf.Timestamp
+	27, // 1: tachograph.v1.QueryRequest.to:type_name -> google.protobuf.Timestamp
 	1,  // 2: tachograph.v1.QueryRequest.rates:type_name -> tachograph.v1.RatesQuestion
 	2,  // 3: tachograph.v1.QueryRequest.values:type_name -> tachograph.v1.ValuesQuestion
 	3,  // 4: tachograph.v1.QueryRequest.ranges:type_name -> tachograph.v1.RangesQuestion
@@ -1908,30 +2521,39 @@ var file_tachograph_v1_query_proto_depIdxs = []int32{
 	15, // 16: tachograph.v1.QueryRequest.explain:type_name -> tachograph.v1.ExplainQuestion
 	16, // 17: tachograph.v1.QueryRequest.why:type_name -> tachograph.v1.WhyQuestion
 	17, // 18: tachograph.v1.QueryRequest.stacks:type_name -> tachograph.v1.StacksQuestion
-	23, // 19: tachograph.v1.RatesQuestion.step:type_name -> google.protobuf.Duration
-	23, // 20: tachograph.v1.ValuesQuestion.step:type_name -> google.protobuf.Duration
-	23, // 21: tachograph.v1.RangesQuestion.step:type_name -> google.protobuf.Duration
-	22, // 22: tachograph.v1.ProcessesQuestion.at:type_name -> google.protobuf.Timestamp
-	23, // 23: tachograph.v1.ProcessesQuestion.step:type_name -> google.protobuf.Duration
-	22, // 24: tachograph.v1.ThreadsQuestion.at:type_name -> google.protobuf.Timestamp
-	22, // 25: tachograph.v1.MomentQuestion.at:type_name -> google.protobuf.Timestamp
-	22, // 26: tachograph.v1.DiffQuestion.from:type_name -> google.protobuf.Timestamp
-	22, // 27: tachograph.v1.DiffQuestion.to:type_name -> google.protobuf.Timestamp
-	23, // 28: tachograph.v1.FindQuestion.step:type_name -> google.protobuf.Duration
-	23, // 29: tachograph.v1.FindQuestion.least:type_name -> google.protobuf.Duration
-	22, // 30: tachograph.v1.WhyQuestion.at:type_name -> google.protobuf.Timestamp
-	22, // 31: tachograph.v1.StacksQuestion.at:type_name -> google.protobuf.Timestamp
-	19, // 32: tachograph.v1.QueryResponse.columns:type_name -> tachograph.v1.Column
-	20, // 33: tachograph.v1.QueryResponse.rows:type_name -> tachograph.v1.Row
-	21, // 34: tachograph.v1.Row.cells:type_name -> tachograph.v1.Cell
-	24, // 35: tachograph.v1.Cell.value:type_name -> tachograph.v1.Value
-	0,  // 36: tachograph.v1.QueryService.Query:input_type -> tachograph.v1.QueryRequest
-	18, // 37: tachograph.v1.QueryService.Query:output_type -> tachograph.v1.QueryResponse
-	37, // [37:38] is the sub-list for method output_type
-	36, // [36:37] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	18, // 19: tachograph.v1.QueryRequest.net:type_name -> tachograph.v1.NetQuestion
+	19, // 20: tachograph.v1.QueryRequest.energy:type_name -> tachograph.v1.EnergyQuestion
+	20, // 21: tachograph.v1.QueryRequest.deaths:type_name -> tachograph.v1.DeathsQuestion
+	21, // 22: tachograph.v1.QueryRequest.plot:type_name -> tachograph.v1.PlotQuestion
+	22, // 23: tachograph.v1.QueryRequest.verify:type_name -> tachograph.v1.VerifyQuestion
+	28, // 24: tachograph.v1.RatesQuestion.step:type_name -> google.protobuf.Duration
+	28, // 25: tachograph.v1.ValuesQuestion.step:type_name -> google.protobuf.Duration
+	28, // 26: tachograph.v1.RangesQuestion.step:type_name -> google.protobuf.Duration
+	27, // 27: tachograph.v1.ProcessesQuestion.at:type_name -> google.protobuf.Timestamp
+	28, // 28: tachograph.v1.ProcessesQuestion.step:type_name -> google.protobuf.Duration
+	27, // 29: tachograph.v1.ThreadsQuestion.at:type_name -> google.protobuf.Timestamp
+	27, // 30: tachograph.v1.MomentQuestion.at:type_name -> google.protobuf.Timestamp
+	27, // 31: tachograph.v1.DiffQuestion.from:type_name -> google.protobuf.Timestamp
+	27, // 32: tachograph.v1.DiffQuestion.to:type_name -> google.protobuf.Timestamp
+	28, // 33: tachograph.v1.DiffQuestion.before:type_name -> google.protobuf.Duration
+	28, // 34: tachograph.v1.DiffQuestion.after:type_name -> google.protobuf.Duration
+	27, // 35: tachograph.v1.DiffQuestion.at:type_name -> google.protobuf.Timestamp
+	28, // 36: tachograph.v1.FindQuestion.step:type_name -> google.protobuf.Duration
+	28, // 37: tachograph.v1.FindQuestion.least:type_name -> google.protobuf.Duration
+	27, // 38: tachograph.v1.WhyQuestion.at:type_name -> google.protobuf.Timestamp
+	27, // 39: tachograph.v1.StacksQuestion.at:type_name -> google.protobuf.Timestamp
+	27, // 40: tachograph.v1.NetQuestion.at:type_name -> google.protobuf.Timestamp
+	24, // 41: tachograph.v1.QueryResponse.columns:type_name -> tachograph.v1.Column
+	25, // 42: tachograph.v1.QueryResponse.rows:type_name -> tachograph.v1.Row
+	26, // 43: tachograph.v1.Row.cells:type_name -> tachograph.v1.Cell
+	29, // 44: tachograph.v1.Cell.value:type_name -> tachograph.v1.Value
+	0,  // 45: tachograph.v1.QueryService.Query:input_type -> tachograph.v1.QueryRequest
+	23, // 46: tachograph.v1.QueryService.Query:output_type -> tachograph.v1.QueryResponse
+	46, // [46:47] is the sub-list for method output_type
+	45, // [45:46] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_tachograph_v1_query_proto_init() }
@@ -1958,17 +2580,25 @@ func file_tachograph_v1_query_proto_init() {
 		(*QueryRequest_Explain)(nil),
 		(*QueryRequest_Why)(nil),
 		(*QueryRequest_Stacks)(nil),
+		(*QueryRequest_Net)(nil),
+		(*QueryRequest_Energy)(nil),
+		(*QueryRequest_Deaths)(nil),
+		(*QueryRequest_Plot)(nil),
+		(*QueryRequest_Verify)(nil),
 	}
 	file_tachograph_v1_query_proto_msgTypes[6].OneofWrappers = []any{}
 	file_tachograph_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
 	file_tachograph_v1_query_proto_msgTypes[17].OneofWrappers = []any{}
+	file_tachograph_v1_query_proto_msgTypes[18].OneofWrappers = []any{}
+	file_tachograph_v1_query_proto_msgTypes[19].OneofWrappers = []any{}
+	file_tachograph_v1_query_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tachograph_v1_query_proto_rawDesc), len(file_tachograph_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

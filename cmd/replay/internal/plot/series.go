@@ -3,11 +3,15 @@
 package plot
 
 import (
+	"fmt"
 	"math"
 
 	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
+
+// mostPoints is the largest number of points of all series.
+const mostPoints = 1 << 20
 
 // Most is the largest number of charts or panels in a plot.
 const Most = 12
@@ -59,6 +63,9 @@ func Read(a query.Archive, targets []query.Target, r *query.Request, points int,
 			}
 			key := one.Title(true)
 			if byKey[key] == nil {
+				if (len(list)+1)*points > mostPoints {
+					return nil, fmt.Errorf("more than %d points: choose with --instance", mostPoints)
+				}
 				one.Values = make([]float64, points)
 				for i := range one.Values {
 					one.Values[i] = math.NaN()

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -52,111 +53,78 @@ type line struct {
 }
 
 func (l *line) question(r *tachographv1.QueryRequest) {
-	switch q := r.GetQuestion().(type) {
-	case *tachographv1.QueryRequest_Rates:
-		l.command = "rates"
-		l.series(q.Rates)
-		l.mark("explain", q.Rates.GetExplain())
-	case *tachographv1.QueryRequest_Values:
-		l.command = "values"
-		l.series(q.Values)
-	case *tachographv1.QueryRequest_Ranges:
-		l.command = "ranges"
-		l.series(q.Ranges)
-		l.mark("rates", q.Ranges.GetRates())
-		l.mark("quick", q.Ranges.GetQuick())
-		l.mark("exact", q.Ranges.GetExact())
-	case *tachographv1.QueryRequest_Processes:
-		l.command = "ps"
-		l.time("at", q.Processes.GetAt())
-		l.text("sort", q.Processes.GetSort())
-		l.count(q.Processes.GetNumber())
-		l.length("step", q.Processes.GetStep())
-		l.operand(q.Processes.GetMatch()...)
-	case *tachographv1.QueryRequest_Threads:
-		l.command = "threads"
-		l.time("at", q.Threads.GetAt())
-		l.text("sort", q.Threads.GetSort())
-		l.count(q.Threads.GetNumber())
-		l.operand(q.Threads.GetMatch()...)
-	case *tachographv1.QueryRequest_Top:
-		l.command = "top"
-		l.text("by", q.Top.GetBy())
-		l.text("group", q.Top.GetGroup())
-		if q.Top.Number != nil {
-			l.count(q.Top.GetNumber())
-		}
+	m := r.ProtoReflect()
+	f := m.WhichOneof(m.Descriptor().Oneofs().ByName("question"))
+	if f == nil {
+		l.fail(errors.New("no question: set " + names()))
+		return
+	}
+	q := questions[f.Number()]
+	l.command = q.Command
+	switch asked := r.GetQuestion().(type) {
 	case *tachographv1.QueryRequest_Moment:
-		l.command = "at"
-		if q.Moment.GetAt() == nil {
+		if asked.Moment.GetAt() == nil {
 			l.fail(errors.New("a moment needs its time: set at"))
 		}
-		l.operand(l.instant("at", q.Moment.GetAt()))
 	case *tachographv1.QueryRequest_Diff:
-		l.command = "diff"
-		l.diff(r, q.Diff)
-	case *tachographv1.QueryRequest_Events:
-		l.command = "events"
-		l.texts("kind", q.Events.GetKinds())
-		l.mark("group", q.Events.GetGroup())
-	case *tachographv1.QueryRequest_Overview:
-	case *tachographv1.QueryRequest_Summary:
-		l.command = "summary"
-	case *tachographv1.QueryRequest_Find:
-		l.command = "find"
-		l.texts("instance", q.Find.GetInstances())
-		l.length("step", q.Find.GetStep())
-		l.length("for", q.Find.GetLeast())
-		l.operand(q.Find.GetCondition())
-	case *tachographv1.QueryRequest_Archives:
-		l.command = "info"
-	case *tachographv1.QueryRequest_Metrics:
-		l.command = "metrics"
-		l.mark("all", q.Metrics.GetAll())
-		l.operand(q.Metrics.GetMatch()...)
-	case *tachographv1.QueryRequest_Explain:
-		l.command = "explain"
-		l.operand(q.Explain.GetMetrics()...)
-	case *tachographv1.QueryRequest_Why:
-		l.command = "why"
-		l.time("at", q.Why.GetAt())
-	case *tachographv1.QueryRequest_Stacks:
-		l.command = "stacks"
-		l.time("at", q.Stacks.GetAt())
-		l.mark("running", q.Stacks.GetRunning())
-		l.mark("waiting", q.Stacks.GetWaiting())
-		l.mark("top", q.Stacks.GetFunctions())
-		if q.Stacks.Number != nil {
-			l.count(q.Stacks.GetNumber())
+		l.diff(r, asked.Diff)
+	}
+	l.fields(q, m.Get(f).Message())
+}
+
+// fields adds the fields that are set of a question's message.
+func (l *line) fields(q *Question, m protoreflect.Message) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		flag, ok := q.flagOf[f.Number()]
+		if !ok || !m.Has(f) {
+			continue
 		}
-		l.operand(q.Stacks.GetMatch()...)
-	default:
-		l.fail(errors.New("no question: set rates, values, ranges, processes, threads, top, moment, diff, events, overview, summary, find, archives, metrics, explain, why or stacks"))
+		for _, text := range l.values(f, m.Get(f)) {
+			if l.err != nil {
+				return
+			}
+			if flag == "" {
+				l.operand(text)
+			} else {
+				l.take(text)
+				l.flag(flag, text)
+			}
+		}
 	}
 }
 
-// seriesQuestion is what all questions about series have.
-type seriesQuestion interface {
-	GetMetrics() []string
-	GetInstances() []string
-	GetStep() *durationpb.Duration
-	GetUnits() string
-}
-
-func (l *line) series(q seriesQuestion) {
-	l.texts("instance", q.GetInstances())
-	l.length("step", q.GetStep())
-	l.text("units", q.GetUnits())
-	l.operand(q.GetMetrics()...)
+// values returns the values of a field as a command line has them.
+func (l *line) values(f protoreflect.FieldDescriptor, v protoreflect.Value) (list []string) {
+	if f.IsList() {
+		for i := range v.List().Len() {
+			list = append(list, v.List().Get(i).String())
+		}
+		return list
+	}
+	switch f.Kind() {
+	case protoreflect.StringKind:
+		return []string{v.String()}
+	case protoreflect.BoolKind:
+		return []string{strconv.FormatBool(v.Bool())}
+	case protoreflect.Uint32Kind:
+		return []string{strconv.FormatUint(min(v.Uint(), 1<<30), 10)}
+	}
+	switch x := v.Message().Interface().(type) {
+	case *timestamppb.Timestamp:
+		return []string{l.instant(string(f.Name()), x)}
+	case *durationpb.Duration:
+		return []string{l.length(string(f.Name()), x)}
+	}
+	l.fail(fmt.Errorf("%s is of a kind that no command line has", f.Name()))
+	return nil
 }
 
 // diff compares the window of the request with the one before it, or with the window that the
-// question names.
+// question names. Where the question names an instant or an update, the window of the request is
+// the one in which the command looks for it.
 func (l *line) diff(r *tachographv1.QueryRequest, q *tachographv1.DiffQuestion) {
-	l.mark("all", q.GetAll())
-	if q.Number != nil {
-		l.count(q.GetNumber())
-	}
 	window := func(from, to *timestamppb.Timestamp) string {
 		begin, end := "start", "end"
 		if from != nil {
@@ -168,16 +136,21 @@ func (l *line) diff(r *tachographv1.QueryRequest, q *tachographv1.DiffQuestion) 
 		return begin + ".." + end
 	}
 	given := q.GetFrom() != nil || q.GetTo() != nil
+	around := q.GetBefore() != nil || q.GetAcrossUpdate()
 	switch {
-	case q.GetAgainst() != "" && given:
-		l.fail(errors.New("a difference is to a window before or against a day or host: set from and to, or against"))
+	case given && (q.GetAgainst() != "" || around), q.GetAgainst() != "" && around:
+		l.fail(errors.New("a difference is to a window before, against a day or host, or around an instant or an update: set from and to, or against, or before, or across_update"))
+	case q.GetPackage() != "" && !q.GetAcrossUpdate():
+		l.fail(errors.New("package names an update: set across_update, too"))
+	case around:
+		l.time("from", r.GetFrom())
+		l.time("to", r.GetTo())
 	case q.GetAgainst() != "":
-		l.text("against", q.GetAgainst())
 		if r.GetFrom() != nil || r.GetTo() != nil {
 			l.operand(window(r.GetFrom(), r.GetTo()))
 		}
 	case !given:
-		l.fail(errors.New("a difference needs what to compare the window with: set from and to of the question, or against"))
+		l.fail(errors.New("a difference needs what to compare the window with: set from and to of the question, or against, before or across_update"))
 	default:
 		l.operand(window(q.GetFrom(), q.GetTo()), window(r.GetFrom(), r.GetTo()))
 	}
@@ -206,12 +179,6 @@ func (l *line) take(s string) {
 
 func (l *line) flag(name, value string) { l.flags = append(l.flags, "--"+name+"="+value) }
 
-func (l *line) mark(name string, set bool) {
-	if set {
-		l.flag(name, "true")
-	}
-}
-
 func (l *line) text(name, s string) {
 	if s != "" {
 		l.take(s)
@@ -233,13 +200,8 @@ func (l *line) operand(list ...string) {
 	for _, s := range list {
 		l.take(s)
 		l.operands = append(l.operands, s)
-		if l.err != nil {
-			return
-		}
 	}
 }
-
-func (l *line) count(n uint32) { l.flag("number", strconv.FormatUint(uint64(min(n, 1<<30)), 10)) }
 
 func (l *line) time(name string, t *timestamppb.Timestamp) {
 	if t != nil {
@@ -261,13 +223,11 @@ func (l *line) instant(name string, t *timestamppb.Timestamp) string {
 	return at.Format(time.RFC3339Nano)
 }
 
-func (l *line) length(name string, d *durationpb.Duration) {
-	if d == nil {
-		return
-	}
+// length formats a length of time.
+func (l *line) length(name string, d *durationpb.Duration) string {
 	if d.CheckValid() != nil || d.AsDuration() <= 0 || d.GetSeconds() > 1<<33 {
 		l.fail(fmt.Errorf("%s must be longer than nothing and shorter than 200 years", name))
-		return
+		return ""
 	}
-	l.flag(name, d.AsDuration().String())
+	return d.AsDuration().String()
 }

@@ -15,12 +15,14 @@ import (
 // given by a client.
 var flags = []string{"--host=", "--tz=", "--from=", "--to=", "--instance=", "--step=", "--units=", "--explain=true", "--rates=true", "--quick=true",
 	"--exact=true", "--at=", "--sort=", "--number=", "--by=", "--group=", "--kind=", "--for=", "--all=true", "--against=",
-	"--running=true", "--waiting=true", "--top=true"}
+	"--running=true", "--waiting=true", "--top=true", "--protocol=", "--medium=", "--peers=true", "--connections=true", "--listeners=true",
+	"--on-battery=true", "--points=", "--before=", "--after=", "--across-update=true", "--tree=true"}
 
-var names = []string{"rates", "values", "ranges", "ps", "threads", "top", "at", "diff", "events", "summary", "find", "info", "metrics", "explain", "why", "stacks"}
+var commands = []string{"rates", "values", "ranges", "ps", "threads", "top", "at", "diff", "events", "summary", "find", "info", "metrics", "explain", "why", "stacks",
+	"net", "energy", "deaths", "plot", "verify"}
 
 // withoutOperands are the commands whose operands would be archives.
-var withoutOperands = []string{"top", "events", "summary", "info", "why"}
+var withoutOperands = []string{"events", "summary", "info", "why", "energy", "verify"}
 
 // FuzzArguments makes command lines of whatever a client may send: before "--" there
 // are the command and flags of the table only.
@@ -54,7 +56,7 @@ func FuzzArguments(f *testing.F) {
 		total := 0
 		for i, word := range args[:end] {
 			total += len(word)
-			known := i == 0 && slices.Contains(names, word)
+			known := i == 0 && slices.Contains(commands, word)
 			for _, flag := range flags {
 				known = known || strings.HasSuffix(flag, "=") && strings.HasPrefix(word, flag) || word == flag
 			}
@@ -69,7 +71,7 @@ func FuzzArguments(f *testing.F) {
 		if total > 2*mostTexts || len(args) > 2*mostWords {
 			t.Fatalf("%d bytes in %d words", total, len(args))
 		}
-		if len(operands) > 0 && (len(args) == 0 || slices.Contains(withoutOperands, args[0]) || !slices.Contains(names, args[0])) {
+		if len(operands) > 0 && (len(args) == 0 || slices.Contains(withoutOperands, args[0]) || !slices.Contains(commands, args[0])) {
 			t.Fatalf("%q would open a file", args)
 		}
 	})
