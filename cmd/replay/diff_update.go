@@ -86,16 +86,18 @@ func (q *diffQuestion) update() (*upgrade, error) {
 	}
 	var found *upgrade
 	any := 0
-	open := make(map[string]*upgrade) // by host: the update that goes on
+	open := make(map[string]*upgrade) // by host, and setting if it is one: the update that goes on
 	for e := range query.SortedEvents(q.s.Archive, q.w, kinds...) {
-		if e.Kind != metric.EventTunableChange {
+		of := e.Archive.Host.ID
+		if e.Kind == metric.EventTunableChange {
+			of += e.Label("metric")
+		} else {
 			any++
 		}
-		host := e.Archive.Host.ID
-		u := open[host]
+		u := open[of]
 		if u == nil || e.At.Wall-u.to > oneUpdate {
 			u = &upgrade{from: e.At.Wall}
-			open[host] = u
+			open[of] = u
 		}
 		u.to = e.At.Wall
 		u.count++
