@@ -22,7 +22,12 @@ type packages struct {
 }
 
 func newPackages(root string, zone func() *time.Location) *packages {
-	p := &packages{logs: software.NewLogs(root+"/", zone), lists: []*list{newAPK(filepath.Join(root+"/", "lib/apk/db/installed"))}}
+	p := &packages{logs: software.NewLogs(root+"/", zone), lists: []*list{
+		newAPK(filepath.Join(root+"/", "lib/apk/db/installed")),
+		newLinks("snap", root+"/snap", "current"),
+		newLinks("snap", root+"/var/lib/snapd/snap", "current"),
+		newLinks("flatpak", root+"/var/lib/flatpak/app", "current/active"),
+	}}
 	if root == "" { // rpm reads the machine's own database
 		p.lists = append(p.lists, newRPM("/"))
 	}
@@ -39,6 +44,22 @@ func newAPK(path string) *list {
 		return software.Apk(f)
 	}}
 }
+
+// newLinks returns the list of a manager that keeps several versions of each program in a directory,
+// beside a link to the one in use.
+func newLinks(manager, dir, link string) *list {
+	links := func() []string {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return nil // on some systems one directory of snap is a link to the other
+		}
+		all, _ := filepath.Glob(filepath.Join(dir, "*", link))
+		return all[:min(len(all), mostLinks)]
+	}
+	return &list{manager: manager, files: links, read: func(context.Context) (software.List, error) { return software.Links(dir, links()), nil }}
+}
+
+// mostLinks is how many programs of one of these managers are looked at.
+const mostLinks = 2000
 
 // newRPM returns the list of rpm, whose managers write logs. The one that is used need not.
 func newRPM(r software.RPM) *list {

@@ -74,6 +74,39 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// Snap and flatpak keep several versions, and a link to the one in use.
+func TestLinks(t *testing.T) {
+	root := t.TempDir()
+	p := newPackages(root, utc)
+	now := time.Now()
+	link := func(path, to string) {
+		t.Helper()
+		path = filepath.Join(root, path)
+		os.MkdirAll(filepath.Dir(path), 0o755)
+		os.Remove(path)
+		if err := os.Symlink(to, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const commit = "9c8b7a6d5e4f30211234567890abcdef9c8b7a6d5e4f30211234567890abcdef"
+	link("snap/firefox/current", "5273")
+	link("snap/core22/current", "1621")
+	link("var/lib/snapd/snap", filepath.Join(root, "snap"))
+	link("var/lib/flatpak/app/org.gimp.GIMP/x86_64/stable/active", commit)
+	link("var/lib/flatpak/app/org.gimp.GIMP/current", "x86_64/stable")
+	if got := looks(t, p, &now); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	link("snap/firefox/current", "/snap/firefox/53210")
+	link("snap/hello/current", "x1")
+	os.RemoveAll(filepath.Join(root, "snap/core22"))
+	link("var/lib/flatpak/app/org.gimp.GIMP/x86_64/stable/active", commit[1:])
+	want := []string{"core22 1621 was removed (snap)", "firefox 5273 → 53210 (snap)", "hello x1 was installed (snap)", "org.gimp.GIMP 9c8b7a6d5e4f → c8b7a6d5e4f3 (flatpak)"}
+	if got := looks(t, p, &now); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // What a log has said is not said again because the list shows it. What the log does not say of the
 // version before is in the list.
 func TestListsBesideLogs(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +55,22 @@ func Apk(r io.Reader) (List, error) {
 	})
 	return list, err
 }
+
+// Links makes a list of the links below a directory that lead to the version in use: DIR/NAME/…/LINK.
+func Links(dir string, links []string) List {
+	list := make(List)
+	for _, path := range links {
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, dir+"/"), "/")
+		if to, err := os.Readlink(path); err == nil {
+			version := filepath.Base(to)
+			list.add(word(name), Version{Text: word(version[:min(len(version), longestNumber)])})
+		}
+	}
+	return list
+}
+
+// longestNumber is how much is kept of the numbers of versions, which may be digests.
+const longestNumber = 12
 
 // eachLine passes the lines of a list.
 func eachLine(r io.Reader, each func(string)) error {

@@ -259,6 +259,26 @@ func TestFollowIsBounded(t *testing.T) {
 	}
 }
 
+// endless is a log of one line of a gigabyte, which counts what is read of it.
+type endless struct{ read int }
+
+func (e *endless) ReadAt(b []byte, _ int64) (int, error) {
+	e.read += len(b)
+	for i := range b {
+		b[i] = 'x'
+	}
+	return len(b), nil
+}
+
+func TestEndlessLine(t *testing.T) {
+	var e endless
+	l := &log{parser: oneByOne(dpkg{in(time.UTC)}.line)}
+	at, err := l.read(&e, 0, 1<<30, false, func(c Change) { t.Error(c) })
+	if err != nil || at < most || e.read > most+len(l.buf) {
+		t.Errorf("read %d bytes up to %d, %v", e.read, at, err)
+	}
+}
+
 // Nothing leads the reader elsewhere, and nothing makes it wait.
 func TestOnlyFiles(t *testing.T) {
 	root := t.TempDir()

@@ -28,7 +28,7 @@ var writtenLabels = withOwners(map[string]labelMap{
 // wordsOfRules are all words for where something was written down, what kind of text it was, and
 // what came of it.
 var wordsOfRules = wordSet(`
-	report kernel journal core dump dpkg dnf dnf5 pacman zypper apk rpm install history pstore apport recorder app bundle
+	report kernel journal core dump dpkg dnf dnf5 pacman zypper apk rpm snap flatpak install history pstore apport recorder app bundle
 	crash fault segfault trap killed jetsam resource watchdog stackshot gpu cpu wakeups disk writes memory threads hang spin samples shutdown stall reset sleep or wake failure
 	sandbox deadlock workflow owner of a lock hung task soft hard lockup rcu workqueue panic oops warning
 	remounted shut down error aborted server is back does not answer i/o medium buffer ata exception link scsi nvme timeout raid device mapper
