@@ -65,6 +65,10 @@ var SaidKinds = []EventKind{
 	EventCrash, EventHang, EventKill, EventLimit, EventReset, EventKernel, EventService, EventSoftware,
 }
 
+// HowIdle is the label "how" of the end of a process that the kernel ended because it was idle: a
+// Mac's housekeeping, not a failure.
+const HowIdle = "idle exit"
+
 // Event is something that happened at an instant. Where it ended a period (a gap, a sleep), the
 // label "from" holds the wall clock of the period's beginning in RFC 3339 and "seconds" its
 // length: see Period.

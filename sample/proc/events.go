@@ -41,6 +41,7 @@ type ending struct {
 	exact  bool // at is when it ended, not when the recorder noticed
 	status int  // wait status
 	known  bool // whether status means anything
+	idle   bool // the kernel ended it because it was idle
 	cause  string
 	// more labels: final values by the names of their metrics, or what identifies the process.
 	more []metric.Label
@@ -54,6 +55,9 @@ func exitEvent(p *metric.Instance, name string, lastSeen metric.Stamp, e ending)
 	}
 	if e.known {
 		how := waitText(e.status)
+		if e.idle {
+			how = metric.HowIdle
+		}
 		labels = append(labels,
 			metric.Label{Name: "status", Value: strconv.Itoa(e.status)}, metric.Label{Name: "how", Value: how})
 		text += ": " + how

@@ -61,8 +61,9 @@ type macEvent struct {
 	// known is false where the kernel keeps the status from us.
 	known bool
 	at    metric.Stamp
-	// cause is why the kernel ended the process, if it did.
+	// cause is why the kernel ended the process, if it did; idle, that it was just idle.
 	cause string
+	idle  bool
 	usage []byte // the zombie's; nil if it could not be had
 }
 

@@ -208,7 +208,7 @@ func (m *macKernel) ending(p *process[macProcess], now metric.Stamp) ending {
 	e := ending{at: now}
 	if q.end != nil {
 		e.at, e.exact = q.end.at, true
-		e.known, e.status, e.cause = q.end.known, q.end.status, q.end.cause
+		e.known, e.status, e.cause, e.idle = q.end.known, q.end.status, q.end.cause, q.end.idle
 	}
 	if p.final {
 		m.eachTotal(p, func(name string, v uint64) {

@@ -76,6 +76,16 @@ func TestMacPidIsUsedAgain(t *testing.T) {
 	}
 }
 
+// What the kernel tidied up has not failed.
+func TestMacIdleExit(t *testing.T) {
+	m, r := newFakeMac(t, &macPerson{pid: 7, unique: 5, micros: someMicros})
+	r.read()
+	m.processes, m.events = nil, []macEvent{{pid: 7, status: 9, known: true, idle: true, at: r.now}}
+	if e := findEvent(r.read(), metric.EventProcessExit, "5"); e == nil || e.Label("how") != "idle exit" || e.Label("status") != "9" || e.Label("cause") != "" {
+		t.Errorf("exit event %+v", e)
+	}
+}
+
 func TestMacTotalsOfAnotherLifeAreNotTaken(t *testing.T) {
 	m, r := newFakeMac(t, &macPerson{pid: 7, unique: 5, micros: someMicros, begin: 11})
 	r.read()

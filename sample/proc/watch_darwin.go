@@ -133,18 +133,13 @@ func (w *exitWatch) note(e *unix.Kevent_t) {
 	if e.Fflags&unix.NOTE_EXIT == 0 {
 		return
 	}
-	w.events = append(w.events, macEvent{
-		pid: pid, at: at, status: int(e.Data) & 0xffff, known: e.Fflags&unix.NOTE_EXITSTATUS != 0,
-		cause: cause(e), usage: w.lastUsage(pid),
-	})
-}
-
-// cause returns why the kernel ended a process, or "" if the kernel did not end it.
-func cause(e *unix.Kevent_t) string {
-	if e.Fflags&unix.NOTE_EXIT_DETAIL == 0 {
-		return ""
+	end := macEvent{pid: pid, at: at, status: int(e.Data) & 0xffff, known: e.Fflags&unix.NOTE_EXITSTATUS != 0, usage: w.lastUsage(pid)}
+	if e.Fflags&unix.NOTE_EXIT_DETAIL != 0 {
+		if end.idle = report.EndedIdle(uint32(e.Data)); !end.idle {
+			end.cause = report.ExitDetail(uint32(e.Data))
+		}
 	}
-	return report.ExitDetail(uint32(e.Data))
+	w.events = append(w.events, end)
 }
 
 func (w *exitWatch) lastUsage(pid int32) []byte {

@@ -107,16 +107,23 @@ var exitDetails = []struct {
 	{0x40000000, "thrashing of memory"},
 	{0x20000000, "over its high-water mark"},
 	{0x10000000, "over the limit of its own memory"},
-	{0x08000000, "idle"},
+	{idleDetail, "idle"},
 	{0x04000000, "too many vnodes"},
 	{0x02000000, "thrashing of the file cache"},
-	{0x00020000, "memory pressure"},
+	{memoryDetail, "memory pressure"},
 	{0x00040000, "invalid code signature"},
 	{0x00010000, "code that could not be decrypted"},
 }
 
-// memoryDetail is the bit that goes with each of the kinds of a lack of memory.
-const memoryDetail = 0x00020000
+const (
+	// memoryDetail is the bit that goes with each of the kinds of a lack of memory.
+	memoryDetail = 0x00020000
+	idleDetail   = 0x08000000
+)
+
+// EndedIdle reports whether the kernel ended a process only because it was idle, from the data of
+// kqueue's exit event. That is housekeeping, as in a jetsam list.
+func EndedIdle(data uint32) bool { return data&(memoryDetail|idleDetail) == memoryDetail|idleDetail }
 
 // ExitDetail puts into words why the kernel ended a process, from the data of kqueue's exit
 // event: "memory pressure: idle". It returns "" if the kernel did not end it. Newer causes have no bit

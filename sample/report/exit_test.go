@@ -1,6 +1,9 @@
 package report
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestExitReason(t *testing.T) {
 	for _, c := range []struct {
@@ -59,6 +62,9 @@ func TestExitDetail(t *testing.T) {
 	} {
 		if got := ExitDetail(c.data); got != c.want {
 			t.Errorf("%#x: %q, want %q", c.data, got, c.want)
+		}
+		if idle := strings.HasSuffix(c.want, "idle"); EndedIdle(c.data) != idle {
+			t.Errorf("%#x: idle %v", c.data, !idle)
 		}
 	}
 }

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tachograph/sample/metric"
 )
 
 // Failed reports whether a process that ended this way failed: neither with exit 0, nor by a
-// signal that asks a process to end. An unknown end is no failure.
+// signal that asks a process to end, nor because it was idle. An unknown end is no failure.
 func Failed(how string) bool {
 	switch how {
-	case "", "exit 0", "signal 1", "signal 2", "signal 13", "signal 15":
+	case "", "exit 0", metric.HowIdle, "signal 1", "signal 2", "signal 13", "signal 15":
 		return false
 	}
 	return true

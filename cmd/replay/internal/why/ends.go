@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tachograph/cmd/internal/cli"
@@ -265,7 +266,10 @@ func (q *question) deaths() []*finding {
 				text: fmt.Sprintf("%s ended at %s: %s", who, q.show(e.At.Wall), how),
 				more: append([]string{"events", "--kind", "process exit"}, span(e.At.Wall-int64(10e9), e.At.Wall+int64(10e9))...)}
 			if cause != "" {
-				d.first.weight, d.first.topic = 0.8, "memory"
+				d.first.weight = 0.8
+				if strings.HasPrefix(cause, "memory") {
+					d.first.topic = "memory"
+				}
 			}
 			if missed {
 				d.first.weight = 0.42
