@@ -262,7 +262,7 @@ func (q *question) deaths() []*finding {
 			d = &death{name: e.Label("name"), how: how, at: e.At.Wall}
 			pid, _ := strconv.Atoi(e.Label("pid"))
 			who := fmt.Sprintf("%s (pid %d)%s", d.name, pid, query.WhoseWas(q.a, e).Beside(d.name))
-			d.first = &finding{kind: "death", who: d.name, topic: "death", since: e.At.Wall, until: e.At.Wall, weight: 0.3, end: e.Key,
+			d.first = &finding{kind: "death", who: d.name, topic: "death", since: e.At.Wall, until: e.At.Wall, weight: 0.3,
 				text: fmt.Sprintf("%s ended at %s: %s", who, q.show(e.At.Wall), how),
 				more: append([]string{"events", "--kind", "process exit"}, span(e.At.Wall-int64(10e9), e.At.Wall+int64(10e9))...)}
 			if cause != "" {
@@ -279,13 +279,14 @@ func (q *question) deaths() []*finding {
 			by[key] = d
 			order = append(order, d)
 		}
-		d.count++
+		if d.count++; e.Key != "" && d.count <= mostAbout {
+			d.first.ends = append(d.first.ends, e.Key)
+		}
 	}
 	var out []*finding
 	for _, d := range order {
 		if d.count > 1 {
 			d.first.text += fmt.Sprintf(" (%s in all)", cli.Count(d.count, "such end"))
-			d.first.end = ""
 		}
 		d.first.weight = grade(d.first.weight, 0.1*min(float64(d.count-1)/5, 1))
 		out = append(out, d.first)
@@ -297,15 +298,15 @@ func (q *question) deaths() []*finding {
 func endedOnce(all []*finding) []*finding {
 	did := make(map[string]*finding)
 	for _, f := range all {
-		if f.end != "" && f.kind != "death" && f.weight >= leastWeight {
-			did[f.end] = f
+		if len(f.ends) == 1 && f.kind != "death" && f.weight >= leastWeight {
+			did[f.ends[0]] = f
 		}
 	}
 	return slices.DeleteFunc(all, func(f *finding) bool {
-		d := did[f.end]
-		if f.kind != "death" || d == nil {
+		if f.kind != "death" || len(f.ends) != 1 || did[f.ends[0]] == nil {
 			return false
 		}
+		d := did[f.ends[0]]
 		d.weight = max(d.weight, f.weight)
 		if f.brief != "" {
 			d.text += " " + f.brief

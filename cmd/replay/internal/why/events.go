@@ -64,6 +64,7 @@ type happened struct {
 	others  float64 // outside the window
 	about   []string
 	pids    []string // that were counted
+	keys    []string // of the processes
 }
 
 const (
@@ -148,6 +149,9 @@ func (h *happened) add(e *store.Event, in bool) {
 	}
 	h.last = e.At.Wall
 	if h.check != nil {
+		if e.Key != "" && len(h.keys) < mostAbout && !slices.Contains(h.keys, e.Key) {
+			h.keys = append(h.keys, e.Key)
+		}
 		// The kernel, systemd and a report may tell of the same process.
 		if pid := e.Label("pid"); pid != "" && slices.Contains(h.pids, pid) {
 			return

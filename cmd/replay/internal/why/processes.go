@@ -169,7 +169,7 @@ func (q *question) accuse(s *suspect, n *norm) *finding {
 	}
 	if s.how != "" && s.how != "exit 0" {
 		f.text += fmt.Sprintf("; it ended at %s: %s", q.show(s.ended), s.how)
-		f.end = s.Instance.Key
+		f.ends = []string{s.Instance.Key}
 	}
 	return f
 }

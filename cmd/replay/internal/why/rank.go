@@ -31,7 +31,7 @@ type finding struct {
 	// brief is how the finding reads in the line of its cause.
 	brief string
 	more  []string
-	end   string   // the key of the process that the finding says has ended
+	ends  []string // the keys of the processes that the finding says have ended
 	also  []string // others for which the same is true
 	// amount is how much it was, in the unit of the kind, and calm how much in the calm stretch;
 	// about are the processes that an event names.

@@ -89,7 +89,7 @@ func (q *question) checkKill(f *finding, all []*finding) (a accord) {
 	e, group := f.said.first, f.said.first.Label("group")
 	mine := func(g *finding) bool { return slices.Contains(f.about, g.who) }
 	a.take(near(f, all, mine, "memory", "crash loop"))
-	a.fold(near(f, all, mine, "death"))
+	a.fold(near(f, all, f.died(mine), "death"))
 	a.fold(near(f, all, func(g *finding) bool { return len(g.about) > 0 }, string(metric.EventMemory)))
 	a.fold(near(f, all, func(g *finding) bool { return g.said.first.Label("result") == "oom-kill" }, string(metric.EventService)))
 	if group != "" && q.groupAtLimit(&a, f, group) {
@@ -119,6 +119,15 @@ func (q *question) checkKill(f *finding, all []*finding) (a accord) {
 		a.against = fmt.Sprintf("at most %s of all memory was in use then", human.Percent(used))
 	}
 	return a
+}
+
+// died narrows mine to the ends of the very processes that the system spoke of, where that is known:
+// another process of the same name may have died of something else.
+func (f *finding) died(mine func(*finding) bool) func(*finding) bool {
+	return func(g *finding) bool {
+		known := len(f.said.keys) > 0 && len(g.ends) > 0
+		return mine(g) && (!known || slices.ContainsFunc(g.ends, func(key string) bool { return slices.Contains(f.said.keys, key) }))
+	}
 }
 
 // fold adds findings of the same thing that say no more.
@@ -160,7 +169,7 @@ func (q *question) checkCrash(f *finding, all []*finding) (a accord) {
 	e := f.said.first
 	mine := func(g *finding) bool { return g.who == f.who }
 	a.take(near(f, all, mine, "crash loop"))
-	for _, g := range near(f, all, mine, "death") {
+	for _, g := range near(f, all, f.died(mine), "death") {
 		a.same = append(a.same, g)
 		if at := strings.LastIndex(g.text, ": "); at >= 0 && len(a.words) == 0 {
 			a.words = append(a.words, "it ended by "+g.text[at+2:])
