@@ -106,7 +106,7 @@ other machines, give --pcp-remote.`,
 
 // services returns the functions that add each service to a server.
 func services() []func(*serving) {
-	return []func(*serving){(*serving).serveCatalogue, (*serving).serveLive, (*serving).serveQuestions, (*serving).serveMetrics, (*serving).serveHistory, (*serving).servePage}
+	return []func(*serving){(*serving).serveCatalogue, (*serving).serveLive, (*serving).serveQuestions, (*serving).serveMetrics, (*serving).serveTelemetry, (*serving).serveHistory, (*serving).servePage}
 }
 
 // serve opens the archives and the addresses, and serves until a signal ends it.

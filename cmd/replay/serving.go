@@ -41,5 +41,5 @@ type pcpServer struct {
 // presentTimeout is how long a question about the present may take.
 const presentTimeout = 10 * time.Second
 
-// mostStreams is how many requests to LiveService are answered at a time, including streams.
+// mostStreams is how many requests to a service with streams are answered at a time, including streams.
 const mostStreams = 512

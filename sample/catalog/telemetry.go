@@ -177,6 +177,18 @@ func TelemetryCategories() []string {
 	return slices.Compact(list)
 }
 
+// TelemetryNames returns the names of the service's metrics, by category and in the order of its
+// categories.
+func TelemetryNames() []string {
+	var list []string
+	for _, t := range telemetry {
+		for name := range strings.FieldsSeq(t.names) {
+			list = append(list, t.prefix+name)
+		}
+	}
+	return list
+}
+
 // Category is the part of the machine that a metric belongs to: the service's category or, for a
 // metric unknown to the service, the name without its last part, limited to two parts. If the
 // service has a category of that name, ".other" is added, because a Mac has ten times as many

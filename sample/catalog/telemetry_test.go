@@ -48,6 +48,10 @@ func TestTelemetry(t *testing.T) {
 	if len(computed) != 7 || len(telemetryByName()) != 250 || len(TelemetryCategories()) != 32 {
 		t.Errorf("%d computed of %d in %d categories", len(computed), len(telemetryByName()), len(TelemetryCategories()))
 	}
+	names := TelemetryNames()
+	if len(names) != 250 || names[0] != "hw.activecpu" || names[249] != "computed.vfs_reclamation_pct" {
+		t.Errorf("%d names: %q", len(names), names)
+	}
 }
 
 // A category of the service has exactly its own metrics on Darwin.

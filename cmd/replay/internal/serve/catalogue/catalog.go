@@ -32,7 +32,7 @@ const mostOnPage = 1000
 
 // ListMetrics describes metrics, by name.
 func (s *Service) ListMetrics(_ context.Context, r *connect.Request[tachographv1.ListMetricsRequest]) (*connect.Response[tachographv1.ListMetricsResponse], error) {
-	known, err := s.known()
+	known, err := s.Known()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func describe(d *metric.Desc, info *archive.Info) *tachographv1.Metric {
 
 // ListCategories lists all categories.
 func (s *Service) ListCategories(context.Context, *connect.Request[tachographv1.ListCategoriesRequest]) (*connect.Response[tachographv1.ListCategoriesResponse], error) {
-	known, err := s.known()
+	known, err := s.Known()
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (s *Service) ListCategories(context.Context, *connect.Request[tachographv1.
 
 // ListArchives lists the archives.
 func (s *Service) ListArchives(context.Context, *connect.Request[tachographv1.ListArchivesRequest]) (*connect.Response[tachographv1.ListArchivesResponse], error) {
-	known, err := s.known()
+	known, err := s.Known()
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func (s *Service) ListArchives(context.Context, *connect.Request[tachographv1.Li
 	return connect.NewResponse(out), nil
 }
 
-// known returns what is known, or the error for a client.
-func (s *Service) known() (*Known, error) {
+// Known returns what is known, or the error for a client.
+func (s *Service) Known() (*Known, error) {
 	known, err := s.keeper.Known()
 	return known, unreadable(err)
 }

@@ -30,7 +30,7 @@ func (s *Service) ListInstances(ctx context.Context, r *connect.Request[tachogra
 	if !s.isDomain(name) {
 		return nil, status.Errorf(connect.CodeNotFound, "NO_DOMAIN", "there is no instance domain %q: ListMetrics says which domain a metric has", name)
 	}
-	state, err := s.state(ctx)
+	state, err := s.Present(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func tooLarge(what string) error {
 	return status.Errorf(connect.CodeResourceExhausted, "ANSWER_TOO_LARGE", "these %s are more than fit into one answer of 4 MB: select fewer, or subscribe to them", what)
 }
 
-// state returns the present state, or the error for a client.
-func (s *Service) state(ctx context.Context) (*live.State, error) {
+// Present returns the present state, or the error for a client.
+func (s *Service) Present(ctx context.Context) (*live.State, error) {
 	state, err := s.hub.Now(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -81,7 +81,7 @@ func (s *Service) state(ctx context.Context) (*live.State, error) {
 
 // GetValues returns present values.
 func (s *Service) GetValues(ctx context.Context, r *connect.Request[tachographv1.GetValuesRequest]) (*connect.Response[tachographv1.GetValuesResponse], error) {
-	known, err := s.known()
+	known, err := s.Known()
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) GetValues(ctx context.Context, r *connect.Request[tachographv1
 	}
 	state := new(live.State) // an empty one
 	if known.Info != nil {
-		if state, err = s.state(ctx); err != nil {
+		if state, err = s.Present(ctx); err != nil {
 			return nil, err
 		}
 	}
