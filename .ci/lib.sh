@@ -75,11 +75,11 @@ peers() {
 	[ -e /var/lib/pcp/pmns/root ] || [ ! -x /var/lib/pcp/pmns/Rebuild ] || [ "$(id -u)" != 0 ] || (cd /var/lib/pcp/pmns && ./Rebuild -s)
 }
 
-# node_peers installs buf, for the interface, and DuckDB, which reads what is exported
-# as Parquet.
+# node_peers installs buf, for the interface, DuckDB, which reads what is exported as
+# Parquet, and a client that asks replay mcp.
 node_peers() {
 	command -v npm >/dev/null || return 0
-	npm install --silent --no-fund --no-audit --prefix "$scratch/npm" @bufbuild/buf@1.75.0 @duckdb/node-api@1.5.6-r.1
+	npm install --silent --no-fund --no-audit --prefix "$scratch/npm" @bufbuild/buf@1.75.0 @duckdb/node-api@1.5.6-r.1 @modelcontextprotocol/client@2.4.0
 }
 
 # with_peers has the steps that follow find what node_peers has installed.

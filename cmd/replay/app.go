@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -33,12 +34,17 @@ type app struct {
 	// if none did.
 	ctx    context.Context
 	signal syscall.Signal
-	// answers is the function answers, which is above the commands of which one, serve, needs it.
+	// stdin is what a client writes that started this program.
+	stdin io.Reader
+	// answers is the function answers, which is above the commands of which two, serve and mcp,
+	// need it.
 	answers func(archives, derived []string, now func() time.Time) ask.Run
 	// lines is the function commandLines, for the same reason.
 	lines func(given scope.Given, now func() time.Time) ask.RunLine
 	// damage holds the warnings of an answer that goes to a program.
 	damage []string
+	// basis is what an answer that goes to a program was made from, if it asked for that.
+	basis *ask.Basis
 }
 
 func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
@@ -46,6 +52,7 @@ func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
 	return &app{
 		clock:      c,
 		ctx:        context.Background(),
+		stdin:      os.Stdin,
 		session:    session{Scope: scope.New(c, openStore, ownDefinitions), follows: followArchives},
 		page:       page{clock: c, stdout: visible.NewWriter(stdout, false), stderr: visible.NewWriter(stderr, false)},
 		damageTold: make(map[string]bool),

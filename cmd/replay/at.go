@@ -17,9 +17,6 @@ import (
 	"tachograph/store/query"
 )
 
-// around is how far at looks before and after the moment.
-const around = 10 * time.Minute
-
 func atCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "at TIME",

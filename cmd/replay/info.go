@@ -99,13 +99,7 @@ func infoText(a *app, info *store.ArchiveInfo) {
 	}
 	line("time zone", "%s", info.TimeZone)
 	line("size", "%s", human.Bytes(float64(info.Bytes)))
-	var every []string
-	for c := metric.Class(0); c < metric.NumClasses; c++ {
-		if iv := info.Intervals[c]; iv > 0 && iv < metric.Once && c != metric.Static {
-			every = append(every, fmt.Sprintf("%s %s", c, human.Duration(iv)))
-		}
-	}
-	line("intervals", "%s", strings.Join(every, ", "))
+	line("intervals", "%s", intervals(info))
 	line("reduced", "%s", stepText(info))
 	line("recorder", "%s", info.Recorder)
 	for _, d := range query.Distrusts(a.Archive, query.Window{From: info.Begin(), To: info.To, Hosts: []string{h.ID}}) {
@@ -114,6 +108,17 @@ func infoText(a *app, info *store.ArchiveInfo) {
 	for _, d := range info.Damage {
 		a.labelledAs(fmt.Sprintf("%-11s", "damage"), d, true)
 	}
+}
+
+// intervals says how often each class of metrics was read.
+func intervals(info *store.ArchiveInfo) string {
+	var every []string
+	for c := metric.Class(0); c < metric.NumClasses; c++ {
+		if iv := info.Intervals[c]; iv > 0 && iv < metric.Once && c != metric.Static {
+			every = append(every, fmt.Sprintf("%s %s", c, human.Duration(iv)))
+		}
+	}
+	return strings.Join(every, ", ")
 }
 
 // stepText says how long the steps of a reduced archive are, and from how many archives it was
@@ -138,6 +143,7 @@ func infoRows(a *app) error {
 		{Name: "path"}, {Name: "id"}, {Name: "format"}, {Name: "host_name"}, {Name: "host_id"}, {Name: "platform"},
 		{Name: "os"}, {Name: "release"}, {Name: "arch"}, {Name: "model"}, {Name: "boot_id"}, {Name: "time_zone"},
 		{Name: "recorder"}, {Name: "from"}, {Name: "to"}, {Name: "live"}, {Name: "bytes"}, {Name: "damage"},
+		{Name: "intervals", Only: out.InJSON},
 	}
 	w, err := a.rows(columns...)
 	if err != nil {
@@ -152,6 +158,7 @@ func infoRows(a *app) error {
 			hostCell(&i.Host), out.Str(i.Path), out.Str(i.ID), out.Whole(int64(i.Format)), out.Str(h.Name), out.Str(h.ID), out.Str(h.Platform),
 			out.Str(h.OS), out.Str(h.Release), out.Str(h.Arch), out.Str(h.Model), out.Str(i.BootID), out.Str(i.TimeZone),
 			out.Str(i.Recorder), out.At(i.Begin()), out.At(i.To), boolean(i.Live), out.Whole(i.Bytes), out.Str(strings.Join(i.Damage, "; ")),
+			out.Str(intervals(i)),
 		})
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,11 +16,12 @@ import (
 
 func metricsCommand(a *app) *cobra.Command {
 	var all bool
+	var about string
 	cmd := &cobra.Command{
 		Use:   "metrics [PATTERN...]",
 		Short: "The catalogue of the archive: what it can hold, in which units",
 		Long: `metrics lists the metrics that the archive describes. A PATTERN is a name, the
-beginning of names, or a glob. Metrics that the machine could not supply are
+beginning of names, or a glob; --about finds words in names and descriptions. Metrics that the machine could not supply are
 listed with --all, with the reason, and so is what reduced archives hold of steps.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.load(); err != nil {
@@ -28,7 +30,7 @@ listed with --all, with the reason, and so is what reduced archives hold of step
 			if _, err := a.Window(); err != nil {
 				return err
 			}
-			if err := a.metrics(args, all); err != nil {
+			if err := a.metrics(args, all, about); err != nil {
 				return err
 			}
 			a.finish(cmd, args, false)
@@ -36,16 +38,24 @@ listed with --all, with the reason, and so is what reduced archives hold of step
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also those that the machine could not supply")
+	cmd.Flags().StringVar(&about, "about", "", "only those whose name or description has all of these words")
 	return cmd
 }
 
-func (a *app) metrics(patterns []string, all bool) error {
+func (a *app) metrics(patterns []string, all bool, about string) error {
 	list := a.Archive.Metrics()
 	if len(patterns) > 0 {
 		var err error
 		if list, err = a.named(patterns); err != nil {
 			return err
 		}
+	}
+	if about != "" {
+		words := strings.Fields(strings.ToLower(about))
+		list = slices.DeleteFunc(slices.Clone(list), func(d *metric.Desc) bool {
+			text := strings.ToLower(d.Name + " " + d.Help)
+			return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+		})
 	}
 	w, err := a.rows(
 		out.Metric, out.Column{Name: "type"}, out.Column{Name: "semantics", Keep: 3}, out.Column{Name: "units", Keep: 4},

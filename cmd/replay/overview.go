@@ -275,7 +275,11 @@ func (q *overviewAnswer) rows() error {
 			}
 		}
 	}
-	return rows.Close()
+	if err := rows.Close(); err != nil {
+		return err
+	}
+	q.a.finish(q.cmd, q.args, false)
+	return nil
 }
 
 // distrustLines prints in an overview which metrics are distrusted.

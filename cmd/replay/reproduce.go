@@ -13,19 +13,6 @@ import (
 	"tachograph/store/query"
 )
 
-// finish prints the command line that gives the same answer again and the archives that the
-// answer came from, if --show-command was given; to people also if always is set.
-func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
-	if !a.showsCommand(always) {
-		return
-	}
-	w := a.beside()
-	w.Println()
-	for _, line := range a.footer(cmd, args) {
-		w.Println(line)
-	}
-}
-
 // announce prints the command line, if that was asked for, at the start: following has no end at
 // which to print it.
 func (a *app) announce(cmd *cobra.Command, args []string) {

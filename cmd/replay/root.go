@@ -20,7 +20,7 @@ func commands() []func(*app) *cobra.Command {
 		browseCommand, atCommand, whyCommand, diffCommand, psCommand, topCommand, netCommand, energyCommand, threadsCommand, stacksCommand,
 		ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand, deathsCommand,
 		explainCommand, reportCommand, snapshotCommand, exportCommand, importCommand, summaryCommand, infoCommand, metricsCommand,
-		verifyCommand, repairCommand, mergeCommand, splitCommand, reduceCommand, serveCommand, pushCommand,
+		verifyCommand, repairCommand, mergeCommand, splitCommand, reduceCommand, serveCommand, mcpCommand, pushCommand,
 		versionCommand, manCommand, expressionsTopic,
 	}
 }

@@ -107,7 +107,7 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 		a.Open = func(paths ...string) (reader, error) { return openFor(ctx, paths...) }
 		err := a.execute(slices.Concat(given, c.Args))
 		a.stderr.Flush()
-		aside := ask.Aside{Lost: a.damage}
+		aside := ask.Aside{Lost: a.damage, Basis: a.basis}
 		if said.Len() > 0 {
 			aside.Notes = strings.Split(strings.TrimSuffix(said.String(), "\n"), "\n")
 		}

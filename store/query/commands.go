@@ -5,16 +5,16 @@ import (
 	"tachograph/store"
 )
 
-// argsMetric holds command lines, where the configuration allowed them.
-const argsMetric = "proc.psinfo.psargs"
+// CommandLines is the metric that holds command lines, where the configuration allowed them.
+const CommandLines = "proc.psinfo.psargs"
 
 // Commands calls found with the command lines of a host's processes that were recorded at a
 // reading, and at the reading before where that one was not complete.
 func Commands(a Archive, host string, tick, every int64, found func(info *store.ArchiveInfo, in *metric.Instance, line string)) {
-	if d := a.Lookup(argsMetric); d == nil || d.Unsupported != "" {
+	if d := a.Lookup(CommandLines); d == nil || d.Unsupported != "" {
 		return
 	}
-	for run := range a.Select(Window{Hosts: []string{host}, From: tick - 3*every/2, To: tick}.Selection(argsMetric)) {
+	for run := range a.Select(Window{Hosts: []string{host}, From: tick - 3*every/2, To: tick}.Selection(CommandLines)) {
 		last := len(run.Wall) - 1
 		if run.Instance == nil || run.Miss != nil && run.Miss[last] != metric.Present {
 			continue

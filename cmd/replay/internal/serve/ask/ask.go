@@ -32,6 +32,7 @@ type Command struct {
 type Aside struct {
 	Lost  []string // what is missing because it cannot be read
 	Notes []string
+	Basis *Basis // nil unless Args have --show-command
 }
 
 // Run answers a command until the context ends. Its errors are of type *Error if their kind is
