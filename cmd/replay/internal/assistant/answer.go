@@ -137,7 +137,7 @@ func (f *field) value(c *out.Cell, zone *time.Location) (v any, why string) {
 		return json.RawMessage(c.Raw), ""
 	}
 	if c.Reason != metric.Present {
-		return nil, c.Reason.String()
+		return nil, safe(c.Reason.String(), roomOfText)
 	}
 	return nil, ""
 }

@@ -107,6 +107,9 @@ func (t *tool) understand(raw json.RawMessage) (*call, error) {
 
 // example returns arguments that are right.
 func (t *tool) example() string {
+	if t.shown != "" {
+		return t.shown
+	}
 	examples := map[string]string{"metrics": `["kernel.all.load"]`, "condition": `"kernel.all.load[1*] > 8"`, "about": `"disk write"`, "metric": `"kernel.all.load"`, "at": `"03:12"`}
 	var list []string
 	for _, p := range t.params {

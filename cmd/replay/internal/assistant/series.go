@@ -142,7 +142,7 @@ func (s *series) absent(p *points, zone *time.Location) []json.RawMessage {
 		for i+1 < len(p.value) && p.value[i+1] == nil && p.reason[i+1] == p.reason[first] {
 			i++
 		}
-		reason := p.reason[first].String()
+		reason := safe(p.reason[first].String(), roomOfText)
 		switch {
 		case s.hides(p.metric):
 			reason = hiddenText

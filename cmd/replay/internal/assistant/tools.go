@@ -16,8 +16,8 @@ type tool struct {
 	points int
 	// whole says that it has steps also without from and to.
 	whole bool
-	// hint is what helps after a mistake.
-	hint string
+	// hint is what helps after a mistake, shown an example of arguments where the usual one is wrong.
+	hint, shown string
 }
 
 // A part is a command whose rows are part of an answer. Only the first part of a tool has the
@@ -93,7 +93,7 @@ var tools = []tool{
 		points: 15,
 		parts:  []part{{key: "rows", command: []string{"ps"}, fields: process}},
 	}, {
-		name: "diff", title: "What changed", about: "What changed between two times: metrics and processes, the greatest difference first. Give at and before; or earlier and later; or earlier and against.",
+		name: "diff", title: "What changed", about: "What changed between two times: metrics and processes, the greatest difference first. Give at and before; or earlier and later; or earlier and against.", shown: `{"at": "03:12", "before": "10m"}`,
 		params: []param{
 			{name: "at", flag: "at", about: "the instant between the two windows"}, {name: "before", flag: "before", about: "length of both windows: '10m'"},
 			{name: "earlier", about: "the first window: '03:00..03:10'"}, {name: "later", about: "the second window"},
