@@ -21,9 +21,12 @@ const (
 	mostNames = 4096 // that are listed of a folder
 	mostFiles = 50   // that are opened
 	// young is the age below which a file may still be growing.
-	young    = time.Minute
-	attempts = 3
+	young = time.Minute
 )
+
+// patience is how long ago a file must have been written for each further attempt to read it. A
+// machine on which programs crash may be so busy that a report takes its time.
+var patience = [...]time.Duration{0, 5 * time.Second, 30 * time.Second}
 
 // Place is a folder of reports. Base is opened as it is; no part of Below may be a link, because
 // the user who owns it chooses where links lead.
@@ -99,7 +102,7 @@ type candidate struct {
 func (c *candidate) path() string { return path.Join(c.place.Base, c.folder, c.name) }
 
 // Look returns the reports that are new. A file that was written just now waits until two looks find
-// it with the same size and it can be read; after three attempts what it says so far is returned.
+// it with the same size and it can be read; after some attempts what it says so far is returned.
 func (f *Folder) Look(now time.Time) Found {
 	var found Found
 	var all []candidate
@@ -126,7 +129,7 @@ func (f *Folder) Look(now time.Time) Found {
 		var g *growth
 		if age := now.Sub(c.written); age >= 0 && age < young {
 			g = f.growth(c)
-			if g.size != c.size {
+			if g.size != c.size || age < patience[g.attempts] {
 				g.size = c.size
 				found.Again = true
 				continue
@@ -160,7 +163,7 @@ func (f *Folder) take(c *candidate, g *growth, found *Found) {
 		return
 	}
 	if err != nil && g != nil && !errors.Is(err, ErrTooLarge) {
-		if g.attempts++; g.attempts < attempts {
+		if g.attempts++; g.attempts < len(patience) {
 			found.Again = true
 			return
 		}

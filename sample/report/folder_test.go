@@ -114,9 +114,9 @@ func TestReportsAreReturnedOnce(t *testing.T) {
 func TestAFileGrows(t *testing.T) {
 	d := newDesk(t)
 	whole := crash(1)
-	step := func(text string, again bool, want ...int32) {
+	later := func(after time.Duration, text string, again bool, want ...int32) {
 		t.Helper()
-		d.now = d.now.Add(2 * time.Second)
+		d.now = d.now.Add(after)
 		if text != "" {
 			d.write("a.ips", text, 0)
 		}
@@ -126,18 +126,24 @@ func TestAFileGrows(t *testing.T) {
 			t.Errorf("again: %v", found.Again)
 		}
 	}
+	step := func(text string, again bool, want ...int32) {
+		t.Helper()
+		later(2*time.Second, text, again, want...)
+	}
 	step(whole[:20], true)
 	step(whole[:50], true)
-	step("", true) // as large as before, but incomplete
-	step(whole, true)
-	step("", false, 1)
+	step("", true)                     // as large as before, but incomplete
+	later(25*time.Second, whole, true) // it took its time
+	step("", true)
+	later(3*time.Second, "", false, 1)
 	step("", false)
 
 	// One that is never complete.
 	d.write("b.ips", crash(2)[:len(crash(2))-2], 0)
-	step("", true)
-	step("", true)
-	step("", true)
+	for range 14 {
+		step("", true)
+	}
+	d.now = d.now.Add(2 * time.Second)
 	got, found := d.look()
 	d.want(got, 0)
 	if found.Again || !found.Reports[0].Incomplete || found.Reports[0].Incident != "I2" {
