@@ -91,6 +91,7 @@ type coroner struct {
 func (c *coroner) words() (said, memory []*store.Event) {
 	for e := range SortedEvents(c.a, c.wide, metric.EventCrash, metric.EventKill, metric.EventService, metric.EventMemory) {
 		switch {
+		case e.Label("source") == "report" && e.Label("rule") == "fault": // the process lives on
 		case e.Kind != metric.EventMemory:
 			said = c.latest(append(said, e))
 		case Killing(e):

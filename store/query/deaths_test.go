@@ -57,6 +57,7 @@ func TestOneDeathIsOneRow(t *testing.T) {
 			"event 61s memory pressure | the kernel killed 1 process for lack of memory"}, ""},
 		{"a service without a process", []string{"event 60s service failure | x | source=journal unit=a.service result=timeout"}, "a.service failed, timeout by journal"},
 		{"a service that ended well", []string{"event 60s service failure | x | source=journal unit=a.service result=done"}, ""},
+		{"a fault that it survived", []string{"event 60s crash | x | source=report rule=fault name=a pid=7 signal=SIGABRT"}, ""},
 		{"housekeeping of macOS", []string{"event 60s process exit | a ended | key=k7 pid=7 name=a how=idle_exit"}, ""},
 		{"what others do", []string{"event 60s process exit | a ended | key=k7 pid=7 name=a how=signal_15", "event 60s process exit | a ended | key=k8 pid=8 name=a how=exit_1",
 			"event 60s process exit | a ended | key=k9 pid=9 name=a how=exit_0"}, ""},
