@@ -81,7 +81,8 @@ type session struct {
 	scenario string
 	speed    float64 // how much faster than time the Mac lives; 0: no faster
 	env      []string
-	config   string // TOML; empty: none
+	flags    []string // more of the simulated Mac
+	config   string   // TOML; empty: none
 	log      bytes.Buffer
 	report   string // of the last run
 }
@@ -125,6 +126,7 @@ func (s *session) start(args ...string) *exec.Cmd {
 	s.report = filepath.Join(s.root, "report")
 	os.Remove(s.report)
 	flags := []string{"--scenario", s.scenario, "--root", s.root, "--leaks", "--stats", "--report", s.report, "--speed", strconv.FormatFloat(cmp.Or(s.speed, 1), 'f', 2, 64)}
+	flags = append(flags, s.flags...)
 	if s.config != "" {
 		dir := filepath.Join(s.root, "Library")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
