@@ -18,6 +18,7 @@ import (
 // in places that are another user's alone, and follows its journal through a rotation.
 func TestTheUnitMayReadWhatSystemdWrites(t *testing.T) {
 	t.Parallel()
+	journaldtest.Need(t, "setpriv")
 	d := journaldtest.Start(t)
 	d.Flush(t)
 	built.Copy(t, os.Args[0], filepath.Join(d.Root, "tmp/recorder"))

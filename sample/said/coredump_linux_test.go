@@ -26,11 +26,7 @@ int main(int argc, char **argv) { return outer(argc); }
 // that they keep and the entry that they write are one event, with the stack.
 func TestSystemdCoredump(t *testing.T) {
 	program := journaldtest.Program(t, "systemd-coredump")
-	for _, tool := range []string{"gdb", "cc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s cannot be had here", tool)
-		}
-	}
+	journaldtest.Need(t, "gdb", "cc")
 	d := journaldtest.Start(t)
 	d.Flush(t)
 	cc := exec.Command("cc", "-g", "-O0", "-x", "c", "-o", filepath.Join(d.Root, "tmp/crashing.program"), "-")

@@ -169,7 +169,7 @@ func TestFixturesAreCompressed(t *testing.T) {
 func TestJournalctlAgrees(t *testing.T) {
 	journalctl, err := exec.LookPath("journalctl")
 	if err != nil {
-		t.Skip("journalctl cannot be had here")
+		t.Skip("journalctl is not installed")
 	}
 	for _, path := range fixtures(t) {
 		content := unpacked(t, path)

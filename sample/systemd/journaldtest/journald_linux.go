@@ -39,12 +39,14 @@ type Daemon struct {
 	said *os.File
 }
 
-// settings have journald write everything that it is sent, by nobody but the test, to small files.
+// settings have journald write everything that it is sent, by nobody but the test, to small files, of
+// which it removes none.
 const settings = `[Journal]
 Storage=persistent
 RateLimitBurst=0
 SystemMaxFileSize=2M
 RuntimeMaxFileSize=2M
+SystemMaxFiles=10000
 ReadKMsg=no
 Audit=
 ForwardToSyslog=no
@@ -75,8 +77,18 @@ func Program(t testing.TB, name string) string {
 			return path
 		}
 	}
-	t.Skipf("%s cannot be had here", name)
+	t.Skipf("%s is not installed", name)
 	return ""
+}
+
+// Need skips a test where one of the programs is missing that users have.
+func Need(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if !executable(p) {
+			t.Skipf("%s is not installed", p)
+		}
+	}
 }
 
 func executable(path string) bool {
@@ -89,6 +101,7 @@ func executable(path string) bool {
 func Start(t testing.TB, env ...string) *Daemon {
 	t.Helper()
 	program := Program(t, "systemd-journald")
+	Need(t, "unshare", "nsenter", "mount", "umount", "pivot_root", "journalctl")
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
@@ -113,7 +126,7 @@ func Start(t testing.TB, env ...string) *Daemon {
 	t.Cleanup(func() {
 		if t.Failed() {
 			text, _ := os.ReadFile(d.said.Name())
-			t.Logf("journald said:\n%s", text)
+			t.Logf("journald said last:\n%s", text[max(len(text)-4096, 0):])
 		}
 		d.said.Close()
 	})
@@ -137,7 +150,7 @@ func mounted(t testing.TB, dir string) string {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Skipf("unshare cannot be had here: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		in.Close()
