@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -46,7 +47,7 @@ func followEvents(a *app, cmd *cobra.Command, args []string, kinds []string, fla
 	}
 	defer l.rows.Close()
 	a.announce(cmd, args)
-	if err := on.keep(ctx, recent.Keep{Metric: func(*metric.Desc) bool { return false }, NoEvents: true}); err != nil {
+	if err := on.keep(ctx, recent.Keep{Metric: func(*metric.Desc) bool { return false }}); err != nil {
 		return err
 	}
 	for e := range query.SortedEvents(on.upTo(a.Archive), query.Window{Hosts: w.Hosts}, metric.EventBoot) {
@@ -55,7 +56,7 @@ func followEvents(a *app, cmd *cobra.Command, args []string, kinds []string, fla
 	if a.From != "" {
 		clear(l.booted)
 		for e := range query.SortedEvents(on.upTo(a.Archive), w) {
-			if err := l.show(e); err != nil {
+			if err := l.show(a.Archive, e); err != nil {
 				return err
 			}
 		}
@@ -69,7 +70,7 @@ func followEvents(a *app, cmd *cobra.Command, args []string, kinds []string, fla
 }
 
 // show prints an event if its kind is wanted and it has not been shown.
-func (l *liveEvents) show(e *store.Event) error {
+func (l *liveEvents) show(in query.Archive, e *store.Event) error {
 	switch e.Kind {
 	case metric.EventBoot:
 		if l.booted[e.Archive.BootID] {
@@ -85,7 +86,18 @@ func (l *liveEvents) show(e *store.Event) error {
 	if !l.wants(e.Kind) || l.brief && query.Everyday(e.Kind) {
 		return nil
 	}
-	return l.rows.Row(eventCells(e, e.Text))
+	return l.rows.Row(eventCells(e, textIn(in, e)))
+}
+
+// textIn is what replay events prints. Which processes the kernel killed can be said only once their
+// ends were recorded.
+func textIn(in query.Archive, e *store.Event) string {
+	if query.Killing(e) {
+		if victims, _ := query.Victims(in, e); len(victims) == 0 {
+			return e.Text
+		}
+	}
+	return query.EventText(in, e, human.Bytes)
 }
 
 func (l *liveEvents) tick(metric.Class) error { return nil }
@@ -101,7 +113,7 @@ func (l *liveEvents) end() error { return nil }
 func (l *liveEvents) present() error {
 	slices.SortStableFunc(l.held, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
 	for _, e := range l.held {
-		if err := l.show(e); err != nil {
+		if err := l.show(l.recent, e); err != nil {
 			return err
 		}
 	}

@@ -127,9 +127,13 @@ func followsOn(t *testing.T, width int, line string, items ...archive.Item) (std
 	return stdout, stderr, status
 }
 
-func toldEvent(second int64, kind metric.EventKind, text string) archive.Item {
+func toldEvent(second int64, kind metric.EventKind, text string, labels ...string) archive.Item {
 	it := toldTick(second)
-	return archive.Item{Archive: toldInfo, Event: &metric.Event{At: it.Tick.At, Kind: kind, Text: text}}
+	e := &metric.Event{At: it.Tick.At, Kind: kind, Text: text}
+	for i := 0; i < len(labels); i += 2 {
+		e.Labels = append(e.Labels, metric.Label{Name: labels[i], Value: labels[i+1]})
+	}
+	return archive.Item{Archive: toldInfo, Event: e}
 }
 
 // load is a second's tick with a load only.
@@ -231,9 +235,13 @@ replay: recording goes on
 2026-11-20T03:30:04.000000000Z,k.load/h.cores,,1
 2026-11-20T03:30:06.000000000Z,k.load/h.cores,,0.75
 `, "", cli.Failed},
-		{"events", "events -f", []archive.Item{toldEvent(1, metric.EventProcessStart, "x began"), toldEvent(1, metric.EventBoot, "the machine was started"), toldEvent(2, metric.EventBoot, "the machine was started"), toldEvent(3, metric.EventMount, "a volume \x1b[2J")}, `TIME                     KIND           TEXT
+		{"events", "events -f", []archive.Item{toldEvent(1, metric.EventProcessStart, "x began"), toldEvent(1, metric.EventBoot, "the machine was started"), toldEvent(2, metric.EventBoot, "the machine was started"), toldEvent(3, metric.EventMount, "a volume \x1b[2J"),
+			toldEvent(4, metric.EventCrash, "crash: nginx (pid 80) died"), toldEvent(5, metric.EventProcessExit, "x ended", "how", "signal 9", "name", "x", "pid", "7"),
+			toldEvent(5, metric.EventMemory, "the kernel killed a process")}, `TIME                     KIND           TEXT
 2026-11-20 03:30:01      boot           the machine was started
 2026-11-20 03:30:03      mount          a volume \x1b[2J
+2026-11-20 03:30:04      crash          nginx (pid 80) died
+2026-11-20 03:30:05      memory pressure  the kernel killed a process: x (pid 7)
 `, "", cli.Failed},
 		{"lost", "events -f --format json", []archive.Item{{Archive: toldInfo, Lost: follow.ErrGone}}, "", "replay: something was recorded and cannot be read: " + follow.ErrGone.Error() + "\n", cli.Failed},
 	} {
