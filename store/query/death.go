@@ -130,9 +130,10 @@ func (d *Death) Lived() time.Duration {
 }
 
 // Frames are the functions in which it crashed, the innermost first.
-func (d *Death) Frames() []string {
-	var list []string
-	for _, f := range strings.Split(d.label("frames"), ";") {
+func (d *Death) Frames() []string { return framesOf(d.label("frames")) }
+
+func framesOf(label string) (list []string) {
+	for f := range strings.SplitSeq(label, ";") {
 		if f = strings.TrimSpace(f); f != "" {
 			list = append(list, f)
 		}
@@ -276,12 +277,13 @@ func (d *Death) killed(bytes func(float64) string) string {
 // Telling ranks events about one death: the higher, the more it says.
 func Telling(e *store.Event) int {
 	score := map[metric.EventKind]int{metric.EventKill: 30, metric.EventCrash: 20, metric.EventMemory: 10}[e.Kind]
-	for _, l := range []string{"frames", "exception", "reason", "bytes"} {
+	for _, l := range []string{"exception", "reason", "bytes"} {
 		if e.Label(l) != "" {
 			score++
 		}
 	}
-	return score
+	// The kernel names the place where it was, a core dump also who called that.
+	return score + min(len(framesOf(e.Label("frames"))), 5)
 }
 
 // String describes a death in a line, for sentences about others.

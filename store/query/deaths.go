@@ -34,27 +34,17 @@ type Deaths struct {
 // signal that others send, or with an error that need not mean trouble, and each death in a crash
 // loop.
 func DeathsIn(a Archive, w Window, all bool) *Deaths {
-	c := &coroner{a: a, w: w, byKey: make(map[string]*Death), byPID: make(map[string][]*Death), byUnit: make(map[string][]*Death)}
-	c.wide = w
-	c.wide.From -= sameDeath
-	if w.To != 0 {
-		c.wide.To += sameDeath
-	}
+	c := newCoroner(a, w)
 	said, memory := c.words()
 	c.ends(said)
 	c.meet()
-	for _, e := range said {
-		c.join(e)
-	}
-	for _, e := range memory {
-		c.bereave(e)
-	}
+	c.joinAll(said, memory)
 	var loops []*Runs
 	if !all {
 		loops = CrashLoops(a, w)
 	}
 	c.out.List = slices.DeleteFunc(c.list, func(d *Death) bool {
-		slices.SortStableFunc(d.Said, func(x, y *store.Event) int { return cmp.Compare(Telling(y), Telling(x)) })
+		d.sort()
 		if !w.Holds(d.At) || d.Kind() == DeathExit && !Failed(d.how()) && len(d.Said) == 0 {
 			return true
 		}
@@ -79,11 +69,22 @@ type coroner struct {
 	w, wide Window
 	out     Deaths
 	list    []*Death
+	ended   bool // the ends of processes are among them
 	// The deaths of processes with a key, with a number, and of services; the keys begin with the
 	// host.
 	byKey         map[string]*Death
 	byPID, byUnit map[string][]*Death
+	killed        map[string][]*Death // on a host, and there in a service or a control group
 	parents       map[string]*metric.Instance
+}
+
+func newCoroner(a Archive, w Window) *coroner {
+	c := &coroner{a: a, w: w, wide: w, byKey: make(map[string]*Death), byPID: make(map[string][]*Death), byUnit: make(map[string][]*Death), killed: make(map[string][]*Death)}
+	c.wide.From -= sameDeath
+	if w.To != 0 {
+		c.wide.To += sameDeath
+	}
+	return c
 }
 
 // words returns what the system said about deaths, and its counts of processes killed for want of
@@ -113,6 +114,7 @@ func (c *coroner) latest(list []*store.Event) []*store.Event {
 // ends collects the ends that may be deaths: those that failed, and those that the system said
 // something about.
 func (c *coroner) ends(said []*store.Event) {
+	c.ended = true
 	meant := make(map[string]bool)
 	for _, e := range said {
 		if pid := e.Label("pid"); pid != "" {
@@ -215,7 +217,10 @@ func (c *coroner) join(e *store.Event) {
 			d = nil
 		}
 	}
-	if d == nil && e.Kind == metric.EventService {
+	if d == nil && e.Kind == metric.EventKill && unit != "" {
+		d = nearest(c.killed[hostOf(e)+unit], e)
+	}
+	if d == nil && unit != "" && e.Kind != metric.EventCrash {
 		d = nearest(c.byUnit[hostOf(e)+unit], e)
 	}
 	if d == nil {
@@ -225,6 +230,7 @@ func (c *coroner) join(e *store.Event) {
 			insert(c.byUnit, hostOf(e)+unit, d)
 		}
 	}
+	c.kills(d, e)
 	d.Said = append(d.Said, e)
 }
 
@@ -271,8 +277,16 @@ func (d *Death) beganAs(e *store.Event) bool {
 	return err != nil || began == 0 || time.Duration(said.UnixNano()-began).Abs() <= sameStart
 }
 
-// bereave adds the kernel's count of kills to the deaths of its victims, where it is clear who they were.
+// bereave adds the kernel's count of kills to the deaths of its victims, where the kernel named
+// them, or else to those that it is clear were.
 func (c *coroner) bereave(e *store.Event) {
+	if d := c.counted(e); d != nil {
+		d.Said = append(d.Said, e)
+		return
+	}
+	if !c.ended {
+		return
+	}
 	victims, told := Victims(c.a, e)
 	if !told {
 		return

@@ -2,10 +2,12 @@ package query_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"tachograph/sample/metric"
 	"tachograph/store/query"
 	"tachograph/store/query/querytest"
 )
@@ -19,13 +21,18 @@ tick process 0s
   proc.memory.rss[1] 100
 `
 
-func deathsOf(t *testing.T, all bool, events ...string) *query.Deaths {
+func archiveOf(t *testing.T, events ...string) query.Archive {
 	t.Helper()
 	parts, err := querytest.Parse(strings.NewReader(strings.Replace(deathsHead, "boot", "instance process 1 000001 init\nboot", 1) + strings.Join(events, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return query.DeathsIn(querytest.New(parts...), query.Window{}, all)
+	return querytest.New(parts...)
+}
+
+func deathsOf(t *testing.T, all bool, events ...string) *query.Deaths {
+	t.Helper()
+	return query.DeathsIn(archiveOf(t, events...), query.Window{}, all)
 }
 
 func plainBytes(x float64) string { return fmt.Sprint(x, " bytes") }
@@ -55,6 +62,11 @@ func TestOneDeathIsOneRow(t *testing.T) {
 			"killed by the kernel for want of memory by kernel's count, exit"},
 		{"a count that cannot be told", []string{"event 60s process exit | a ended | key=k7 pid=7 name=a how=signal_9", "event 60s process exit | b ended | key=k8 pid=8 name=b how=signal_9",
 			"event 61s memory pressure | the kernel killed 1 process for lack of memory"}, ""},
+		{"a core dump with its stack", []string{"event 60s crash | x | source=kernel name=a pid=7 frames=libc.so.6+0x17", "event 61s process exit | a ended | key=k7 pid=7 name=a how=signal_11",
+			"event 62s crash | x | source=core_dump name=a pid=7 signal=SIGSEGV frames=parse;read;main"}, "SIGSEGV in parse, called by read, called by main by core dump, kernel, exit"},
+		{"the kernel's line, its count and systemd", []string{"event 60s kill | x | source=kernel name=a pid=7 group=/system.slice/a.service", "event 60s process exit | a ended | key=k7 pid=7 name=a how=signal_9",
+			"event 60s process exit | b ended | key=k8 pid=8 name=b how=signal_9", "event 61s memory pressure | the kernel killed 1 process for lack of memory", "event 61s kill | x | source=journal unit=a.service"},
+			"killed for want of memory in /system.slice/a.service by kernel, journal, kernel's count, exit"},
 		{"a service without a process", []string{"event 60s service failure | x | source=journal unit=a.service result=timeout"}, "a.service failed, timeout by journal"},
 		{"a service that ended well", []string{"event 60s service failure | x | source=journal unit=a.service result=done"}, ""},
 		{"a fault that it survived", []string{"event 60s crash | x | source=report rule=fault name=a pid=7 signal=SIGABRT"}, ""},
@@ -68,6 +80,36 @@ func TestOneDeathIsOneRow(t *testing.T) {
 		}
 		if text := strings.Join(got, "; "); text != c.want {
 			t.Errorf("%s: %q, want %q", c.name, text, c.want)
+		}
+	}
+}
+
+// What the system said about a death is one thing, without the ends of processes, too.
+func TestWordsAboutOneDeath(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		events []string
+		want   []string // what is left
+	}{
+		{"a kill, its count and systemd", []string{"event 60s kill | line | pid=7 name=a group=/system.slice/a.service", "event 61s memory pressure | the kernel killed 1 process", "event 61s kill | systemd | unit=a.service"}, []string{"line"}},
+		{"two kills and one count", []string{"event 60s kill | one | pid=7 name=a", "event 60s kill | two | pid=8 name=b", "event 61s memory pressure | the kernel killed 2 processes | count=2"}, []string{"one", "two"}},
+		{"more than the kernel named", []string{"event 60s kill | one | pid=7 name=a", "event 61s memory pressure | the kernel killed 2 processes | count=2"}, []string{"one", "the kernel killed 2 processes"}},
+		{"another service", []string{"event 60s kill | line | pid=7 name=a service=b.service", "event 61s kill | systemd | unit=a.service"}, []string{"line", "systemd"}},
+		{"a stack that comes later", []string{"event 60s crash | line | pid=7 name=a frames=libc.so.6+0x1", "event 70s crash | dump | pid=7 name=a frames=parse;main"}, []string{"dump"}},
+		{"the same pid much later", []string{"event 60s crash | line | pid=7 name=a", "event 121s crash | dump | pid=7 name=a"}, []string{"line", "dump"}},
+		{"a service that failed", []string{"event 60s crash | line | pid=7 name=a unit=a.service", "event 61s service failure | failed | unit=a.service result=signal"}, []string{"line", "failed"}},
+	} {
+		a := archiveOf(t, c.events...)
+		words := query.WordsIn(a, query.Window{})
+		var left []string
+		for e := range query.SortedEvents(a, query.Window{}) {
+			if e.Kind != metric.EventBoot && !words.Less(e) {
+				left = append(left, e.Text)
+			}
+		}
+		if !slices.Equal(left, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, left, c.want)
 		}
 	}
 }

@@ -99,5 +99,5 @@ func (c *coroner) counted(e *store.Event) *Death {
 	if to-from < killings(e) {
 		return nil
 	}
-	return nearest(list[from:to], e.At.Wall)
+	return nearest(list[from:to], e)
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tachograph/sample/metric"
@@ -44,12 +43,11 @@ func Victims(a Archive, e *store.Event) (list []*store.Event, told bool) {
 			list = append(list, end)
 		}
 	}
-	count := 1
-	if n, err := strconv.Atoi(e.Label("count")); err == nil {
-		count = n
-	}
-	return list, len(list) == count
+	return list, len(list) == killings(e)
 }
+
+// killings returns how many processes the kernel killed.
+func killings(e *store.Event) int { return max(countOf(e.Label("count")), 1) }
 
 // mostNamed is the most processes that a sentence names.
 const mostNamed = 3

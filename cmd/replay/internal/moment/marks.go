@@ -71,11 +71,11 @@ func (r *Recording) findMarks() []Mark {
 		kinds = append(kinds, k)
 	}
 	slices.Sort(kinds)
-	said := newSaying()
+	said, words := newSaying(), query.WordsIn(r.a, w)
 	for e := range query.SortedEvents(r.a, w, kinds...) {
 		mark := func() Mark { return markOf(e, query.EventText(r.a, e, human.Bytes), markedKinds[e.Kind]) }
 		switch {
-		case len(out) >= mostMarks:
+		case len(out) >= mostMarks || words.Less(e):
 		case slices.Contains(metric.SaidKinds, e.Kind):
 			out = said.add(out, e, mark)
 		default:
@@ -125,7 +125,7 @@ func (r *Recording) crashesIn(at int64) {
 	}
 	var found []Mark
 	for e := range query.SortedEvents(r.a, r.window(k*c.length, (k+1)*c.length-1), metric.EventProcessExit) {
-		if crashed(e) && !r.said(e) && len(r.marks)+len(found) < mostMarks {
+		if r.Crashed(e) && len(r.marks)+len(found) < mostMarks {
 			found = append(found, markOf(e, e.Text, MarkCrash))
 		}
 	}
@@ -157,10 +157,10 @@ func (r *Recording) mark(m Mark) {
 	r.marks = slices.Insert(r.marks, i, m)
 }
 
-// crashed reports whether a process was ended by a fault of its own, or by the
-// kernel.
-func crashed(e *store.Event) bool {
-	return e.Label("cause") != "" || query.Crashed(e.Label("how"))
+// Crashed reports whether the end of a process is a crash with a mark of its own: the process was
+// ended by a fault of its own, or by the kernel, and no other mark says so.
+func (r *Recording) Crashed(exit *store.Event) bool {
+	return (exit.Label("cause") != "" || query.Crashed(exit.Label("how"))) && !r.said(exit)
 }
 
 // breakKind returns the kind of the mark for a break that has a length.

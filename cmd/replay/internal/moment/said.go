@@ -6,7 +6,6 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
-	"tachograph/store/query"
 )
 
 const (
@@ -17,9 +16,8 @@ const (
 	mostSaid = mostMarks / 16
 )
 
-// saying makes marks of what the system said. What is about the death of one process is one mark,
-// with the most telling words; lines of one kind about one thing within a minute are one
-// mark.
+// saying makes marks of what the system said: the most telling words about each death, and one mark
+// of lines of one kind about one thing within a minute.
 type saying struct {
 	last map[string]*said
 	kind map[metric.EventKind]int
@@ -39,16 +37,15 @@ func newSaying() *saying {
 func (s *saying) add(list []Mark, e *store.Event, mark func() Mark) []Mark {
 	topic := topicOf(e)
 	l := s.last[topic]
-	if l != nil && e.At.Wall-l.at <= sameMark {
-		if first := list[l.mark].Event; !ofDeath(e) {
-			l.more++
-		} else if query.Telling(e) > query.Telling(first) {
-			list[l.mark] = mark()
-		}
+	if l != nil && e.At.Wall-l.at <= sameMark && !ofDeath(e) {
+		l.more++
 		return list
 	}
 	if s.kind[e.Kind]++; s.kind[e.Kind] > mostSaid {
 		return list
+	}
+	if ofDeath(e) {
+		return append(list, mark())
 	}
 	s.close(list, l)
 	s.last[topic] = &said{mark: len(list), at: e.At.Wall}
@@ -75,12 +72,6 @@ func ofDeath(e *store.Event) bool {
 
 // topicOf returns what an event is about.
 func topicOf(e *store.Event) string {
-	if ofDeath(e) {
-		if pid := e.Label("pid"); pid != "" {
-			return "\x00pid\x00" + pid
-		}
-		return "\x00key\x00" + e.Archive.BootID + "\x00" + e.Key
-	}
 	topic := string(e.Kind)
 	for _, l := range []string{"source", "rule", "topic", "device", "unit", "name"} {
 		topic += "\x00" + e.Label(l)

@@ -125,13 +125,29 @@ func (c *collector) marks() error {
 			marked[key(m.Event)] = m.Text
 		}
 	}
+	loops := make(map[string]*crashes)
 	for e := range query.SortedEvents(c.a, c.w) {
 		mark, drawn := marked[key(e)]
+		if e.Kind == metric.EventProcessExit && rec.Crashed(e) {
+			l := loops[e.Label("name")]
+			if l != nil && e.At.Wall-l.since <= max(crashesApart, (c.w.To-c.w.From)/mostCrashes) {
+				l.more++
+				continue
+			}
+			l.close(d.Events)
+			drawn = true
+			if len(d.Events) < mostEvents {
+				loops[e.Label("name")] = &crashes{at: len(d.Events), since: e.At.Wall}
+			}
+		}
 		if query.Everyday(e.Kind) && !drawn {
 			d.Everyday++
 			continue
 		}
 		text := query.EventText(c.a, e, human.Bytes)
+		if query.Killing(e) && !drawn {
+			continue // The kernel's own line says it.
+		}
 		if slices.Contains(metric.SaidKinds, e.Kind) {
 			if !drawn {
 				continue // Another one says it, or that there are more like it.
@@ -145,7 +161,31 @@ func (c *collector) marks() error {
 		d.Events = append(d.Events, Mark{From: milli(e.At.Wall), To: milli(e.At.Wall), Kind: visible.Text(string(e.Kind)), Text: cutLong(text),
 			Drawn: drawn, Grave: slices.Contains(grave, e.Kind)})
 	}
+	for _, l := range loops {
+		l.close(d.Events)
+	}
 	return nil
+}
+
+// crashes are those of processes of one name that share a mark, because they follow each other.
+type crashes struct {
+	at    int // the place of the mark
+	since int64
+	more  int
+}
+
+const (
+	// crashesApart is how far apart crashes are that have a mark each, and mostCrashes about how
+	// many marks a page has for each name.
+	crashesApart = int64(time.Minute)
+	mostCrashes  = 100
+)
+
+// close adds to the mark how many crashes it is for.
+func (c *crashes) close(list []Mark) {
+	if c != nil && c.more > 0 {
+		list[c.at].Text += fmt.Sprintf(" (and %d more like it)", c.more)
+	}
 }
 
 // grave are the kinds of events that a reader looks for first.

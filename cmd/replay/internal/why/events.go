@@ -84,8 +84,9 @@ func (q *question) happenings() ([]*finding, error) {
 	}
 	var list []*happened
 	w := query.Window{Hosts: q.w.Hosts, From: q.field.from, To: q.field.begin(q.field.n)}
+	words := query.WordsIn(q.a, w)
 	for e := range query.SortedEvents(q.a, w, kinds...) {
-		if over(e) || idle(e) || strings.HasPrefix(e.Text, "hinv.") { // A changed count of devices, which have events of their own.
+		if e.Kind != metric.EventMemory && words.Less(e) || over(e) || idle(e) || strings.HasPrefix(e.Text, "hinv.") { // A changed count of devices, which have events of their own.
 			continue
 		}
 		i := slices.IndexFunc(tellings, func(t telling) bool { return t.fits(e) })
