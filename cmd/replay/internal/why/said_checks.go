@@ -413,6 +413,10 @@ func (q *question) checkTable(f *finding, all []*finding) (a accord) {
 			a.against = fmt.Sprintf("the table was at most %s full", human.Percent(most))
 		}
 	case "syn flood":
+		// The kernel names the port, alone or after the address.
+		port := f.said.first.Label("device")
+		port = port[strings.LastIndex(port, ":")+1:]
+		a.take(near(f, all, func(g *finding) bool { return strings.Contains(g.text, " on port "+port+" ") }, "listener"))
 		a.take(near(f, all, nil, "tcp.half", "tcp.opened", "tcp.refused"))
 	}
 	return a

@@ -46,11 +46,38 @@ var sayings = map[string]saying{
 			kernel(m, "link", "down", d, d+": NIC Link is Down")
 		}
 	},
-	"half open": func(c *Case, m *sim.Machine, t int) {
-		if t == c.Onset+2 {
-			kernel(m, "network", "syn flood", "443", "TCP: request_sock_TCP: Possible SYN flooding on port 443. Sending cookies.")
+	"half open":    floods("443"),
+	"listen queue": floods("0.0.0.0:8443"), // as newer kernels write it
+	"killed": func(c *Case, m *sim.Machine, t int) {
+		if unit := c.Truth.Who[0] + ".service"; t == c.Onset+3 {
+			m.Event(metric.EventService, unit+" failed: signal", labels("source", "journal", "rule", "unit failed", "unit", unit, "result", "signal")...)
 		}
 	},
+	// What macOS reports, where Linux says nothing.
+	"runaway": func(c *Case, m *sim.Machine, t int) {
+		if c.Strength*float64(m.Cores) >= 0.5 && t == c.Onset+c.Length-5 {
+			exceeded(c, m, "cpu", "90 s of processor time in 120 s", "50% over 180 s")
+		}
+	},
+	"writer": func(c *Case, m *sim.Machine, t int) {
+		if t == c.Onset+c.Length-5 {
+			exceeded(c, m, "disk writes", "2147.5 MB written in 60 s", "2147.5 MB in 86400 s")
+		}
+	},
+}
+
+func floods(port string) saying {
+	return func(c *Case, m *sim.Machine, t int) {
+		if t == c.Onset+2 {
+			kernel(m, "network", "syn flood", port, "TCP: request_sock_TCP: Possible SYN flooding on port "+port+". Sending cookies.")
+		}
+	}
+}
+
+// exceeded adds a report of macOS that a program used more than it may.
+func exceeded(c *Case, m *sim.Machine, rule, used, limit string) {
+	who := c.Truth.Who[0]
+	m.Event(metric.EventLimit, who+" used "+used+"; the limit is "+limit, labels("source", "report", "rule", rule, "name", who, "used", used, "limit", limit)...)
 }
 
 // says returns a function that adds what the system says about a trouble: in half of the cases,
@@ -67,9 +94,15 @@ func (c *Case) says() func(*sim.Machine, int) {
 	}
 }
 
-// kills adds the kernel's lines about the processes that it ended.
+// kills adds what the kernel says about the processes that it ended: that of Linux in lines, that of
+// macOS in a report.
 func kills(c *Case, m *sim.Machine, _ int) {
 	for _, p := range m.Killed {
+		if c.Kind == "oom" && p.PID%2 == 1 {
+			m.Event(metric.EventKill, fmt.Sprintf("the kernel ended %s (pid %d) for want of memory: vm-pageshortage", p.Name, p.PID),
+				labels("source", "report", "rule", "jetsam", "name", p.Name, "pid", strconv.Itoa(p.PID), "reason", "vm-pageshortage")...)
+			continue
+		}
 		all := labels("source", "kernel", "rule", "killed", "name", p.Name, "pid", strconv.Itoa(p.PID))
 		text := fmt.Sprintf("the kernel ended %s (pid %d) for want of memory", p.Name, p.PID)
 		if c.Kind == "group oom" {
