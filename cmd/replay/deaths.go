@@ -117,7 +117,8 @@ func (a *app) deathRows(list []*query.Death) error {
 	machine := func(name string) out.Column { return out.Column{Name: name, Only: out.InMachine} }
 	rows, err := a.rows(out.Column{Name: "time", Width: timeWidth}, out.Column{Name: "pid", Right: true, Keep: 4}, out.Column{Name: "name", Keep: out.Always},
 		out.Column{Name: "owner"}, out.Column{Name: "lived", Right: true, Keep: 2}, out.Column{Name: "version", Keep: 1}, out.Column{Name: "sources", Keep: 3},
-		machine("kind"), out.Column{Name: "what"}, machine("signal"), machine("exception"), machine("frames"), machine("count"), machine("key"))
+		machine("kind"), out.Column{Name: "what"}, machine("signal"), machine("exception"), machine("frames"), machine("count"), machine("key"),
+		out.Column{Name: "first", Only: out.InJSON}, out.Column{Name: "command", Only: out.InJSON})
 	if err != nil {
 		return err
 	}
@@ -126,9 +127,11 @@ func (a *app) deathRows(list []*query.Death) error {
 		if whose := d.Whose(); whose != (query.Whose{}) && (!a.table() || whose.Beside(d.Name()) != "") {
 			owner = whose.Words(0)
 		}
+		first, more := d.At, append([]string{"deaths", d.Name(), "--explain"}, spanWords(d.At, d.At+1)...)
 		pid, lived, count := out.Cell{}, out.Cell{}, out.Whole(1)
 		if d.Loop != nil {
 			count = out.Whole(int64(d.Loop.Count))
+			first, more = d.Loop.First, append([]string{"deaths", d.Name(), "--all"}, spanWords(d.Loop.First, d.At+1)...)
 		} else {
 			if n := d.PID(); n > 0 {
 				pid = out.Whole(int64(n))
@@ -139,7 +142,8 @@ func (a *app) deathRows(list []*query.Death) error {
 		}
 		err := rows.Row([]out.Cell{hostCell(&d.Archive.Host), out.At(d.At), pid, out.Str(d.Name()), answer.Text(owner), lived, answer.Text(d.Version()),
 			out.Str(strings.Join(d.Sources(), ", ")), out.Str(d.Kind()), out.Str(d.What(human.Bytes)), answer.Text(d.Signal()), answer.Text(d.Exception()),
-			answer.Text(strings.Join(d.Frames(), "; ")), count, answer.Text(d.Instance.Key)})
+			answer.Text(strings.Join(d.Frames(), "; ")), count, answer.Text(d.Instance.Key),
+			out.At(first), out.Str(a.moreCommand(d.Archive.Host.Name, more, false))})
 		if err != nil {
 			return err
 		}

@@ -145,14 +145,16 @@ func (q *diffAnswer) text() error {
 func (q *diffAnswer) rows() error {
 	rows, err := q.a.rows(out.Column{Name: "kind"}, out.Column{Name: "subject"}, out.Column{Name: "instance"}, out.Column{Name: "aspect"},
 		out.Column{Name: "before"}, out.Column{Name: "after"}, out.Column{Name: "units"}, out.Column{Name: "time"},
-		out.Column{Name: "effect"}, out.Column{Name: "impact"}, out.Column{Name: "score"}, out.Column{Name: "related"}, out.Column{Name: "text"})
+		out.Column{Name: "effect"}, out.Column{Name: "impact"}, out.Column{Name: "score"}, out.Column{Name: "related"}, out.Column{Name: "text"},
+		out.Column{Name: "metric", Only: out.InJSON}, out.Column{Name: "before_from", Only: out.InJSON}, out.Column{Name: "before_to", Only: out.InJSON},
+		out.Column{Name: "from", Only: out.InJSON}, out.Column{Name: "to", Only: out.InJSON}, out.Column{Name: "command", Only: out.InJSON})
 	if err != nil {
 		return err
 	}
 	err = q.each(func(h *metric.Host, _ *query.Differences, changes []*query.Change) error {
 		for _, change := range changes {
 			for _, one := range append([]*query.Change{change}, change.Also...) {
-				if err := rows.Row(changeCells(h, one, q.sides(h))); err != nil {
+				if err := rows.Row(append(changeCells(h, one, q.sides(h)), q.checkCells(h, one)...)); err != nil {
 					return err
 				}
 			}
@@ -216,6 +218,33 @@ func (q *diffAnswer) largest(c *query.Change, s sides) string {
 		return ""
 	}
 	return "; the largest difference: " + lowerFirst(clause(c, s))
+}
+
+// checkCells say how to check a change: the metric that it is of, the windows that were compared, and
+// the command that shows the later one.
+func (q *diffAnswer) checkCells(h *metric.Host, c *query.Change) []out.Cell {
+	name, command := "", ""
+	span := spanWords(q.c.b.From, q.c.b.To)
+	var more []string
+	switch {
+	case c.Metric != nil:
+		if name = c.Metric.Name; c.At == 0 { // Else it is a setting, which is read seldom.
+			more = q.a.rangeWords(name, c.Instance, q.c.b.From, q.c.b.To)
+		}
+	case c.Process != nil:
+		more = append([]string{"ps", c.Process.Name}, span...)
+	case c.Event != nil:
+		more = append([]string{"events", "--kind", string(c.Event.Kind)}, span...)
+	}
+	if more != nil {
+		command = q.a.moreCommand(h.Name, more, false)
+	}
+	return append(append([]out.Cell{answer.Text(name)}, q.windowCells()...), answer.Text(command))
+}
+
+// windowCells are the windows that were compared.
+func (q *diffAnswer) windowCells() []out.Cell {
+	return []out.Cell{out.At(q.c.a.From), out.At(q.c.a.To), out.At(q.c.b.From), out.At(q.c.b.To)}
 }
 
 func changeCells(h *metric.Host, c *query.Change, s sides) []out.Cell {

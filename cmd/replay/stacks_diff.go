@@ -99,9 +99,11 @@ func (q *diffAnswer) stackRows(rows out.Writer, h *metric.Host) error {
 	for i := range list {
 		f := &list[i]
 		by := math.Abs(f.After - f.Before)
-		if err := rows.Row([]out.Cell{hostCell(h), out.Str("stack share"), out.Str(f.Name), out.Str(f.Library), out.Str(state.String()),
+		cells := []out.Cell{hostCell(h), out.Str("stack share"), out.Str(f.Name), out.Str(f.Library), out.Str(state.String()),
 			out.Number(f.Before), out.Number(f.After), out.Str(""), {}, out.Number(f.Sigmas), out.Number(by), out.Number(by), out.Whole(0),
-			out.Str(shiftText(f, q.sides(h)))}); err != nil {
+			out.Str(shiftText(f, q.sides(h))), {}}
+		command := q.a.moreCommand(h.Name, append([]string{"stacks", "--top"}, spanWords(q.c.b.From, q.c.b.To)...), false)
+		if err := rows.Row(append(append(cells, q.windowCells()...), out.Str(command))); err != nil {
 			return err
 		}
 	}

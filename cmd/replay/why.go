@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/scope"
 	"tachograph/cmd/replay/internal/why"
+	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
 
@@ -138,7 +140,7 @@ func (q *whyAnswer) rows() error {
 	err = q.each(func(w *why.Answer) error {
 		for _, l := range w.Lines {
 			if err := rows.Row([]out.Cell{hostCell(&w.Host), out.Str(l.Kind), out.Number(l.Weight), out.At(l.Since), out.At(l.Until),
-				out.Str(l.Text), out.Str(q.a.moreCommand(w.Host.Name, l.More, false)), claimsCell(l.Claims)}); err != nil {
+				out.Str(l.Text), out.Str(q.a.moreCommand(w.Host.Name, l.More, false)), q.claims(w, l.Claims)}); err != nil {
 				return err
 			}
 		}
@@ -150,29 +152,58 @@ func (q *whyAnswer) rows() error {
 	return rows.Close()
 }
 
-// claimsCell holds the numbers that a sentence rests on.
-func claimsCell(list []why.Claim) out.Cell {
-	type claim struct {
-		Metric   string    `json:"metric"`
-		Instance string    `json:"instance,omitempty"`
-		Key      string    `json:"key,omitempty"`
-		From     time.Time `json:"from"`
-		To       time.Time `json:"to"`
-		Of       string    `json:"of"`
-		Units    string    `json:"units,omitempty"`
-		Value    float64   `json:"value"`
-	}
+// A claim is a number that a sentence rests on, as programs get it.
+type claim struct {
+	Metric    string     `json:"metric"`
+	Instance  string     `json:"instance,omitempty"`
+	Key       string     `json:"key,omitempty"`
+	From      time.Time  `json:"from"`
+	To        time.Time  `json:"to"`
+	Of        string     `json:"of"`
+	Units     string     `json:"units,omitempty"`
+	Value     float64    `json:"value"`
+	Usual     *float64   `json:"usual"`
+	UsualFrom *time.Time `json:"usual_from"`
+	UsualTo   *time.Time `json:"usual_to"`
+	Command   string     `json:"command"`
+}
+
+// claims holds the numbers that a sentence rests on, each with what it was in the calm stretch and
+// the command that shows it.
+func (q *whyAnswer) claims(w *why.Answer, list []why.Claim) out.Cell {
+	instant := func(wall int64) time.Time { return time.Unix(0, wall).UTC() }
 	told := make([]claim, 0, len(list))
 	for _, c := range list {
-		if !math.IsInf(c.Value, 0) && !math.IsNaN(c.Value) {
-			told = append(told, claim{c.Metric, c.Instance, c.Key, time.Unix(0, c.From).UTC(), time.Unix(0, c.To).UTC(), c.Of, c.Units, c.Value})
+		if math.IsInf(c.Value, 0) || math.IsNaN(c.Value) {
+			continue
 		}
+		one := claim{Metric: c.Metric, Instance: c.Instance, Key: c.Key, From: instant(c.From), To: instant(c.To), Of: c.Of, Units: c.Units, Value: c.Value}
+		if !math.IsInf(c.Usual, 0) && !math.IsNaN(c.Usual) {
+			from, to := instant(w.Calm.From), instant(w.Calm.To)
+			one.Usual, one.UsualFrom, one.UsualTo = &c.Usual, &from, &to
+		}
+		one.Command = q.a.moreCommand(w.Host.Name, q.a.rangeWords(c.Metric, cmp.Or(c.Key, c.Instance), c.From, c.To), false)
+		told = append(told, one)
 	}
 	text, err := json.Marshal(told)
 	if err != nil {
 		return out.Cell{}
 	}
 	return out.Cell{Kind: out.Detail, Raw: text}
+}
+
+// rangeWords are the arguments that show what a metric of an instance came to. What is read once,
+// when the recorder starts, is shown from then on.
+func (s *session) rangeWords(metricName, instance string, from, to int64) []string {
+	words := []string{"ranges", metricName}
+	if instance != "" {
+		words = append(words, "--instance", instance)
+	}
+	span := spanWords(from, to)
+	if m := s.Archive.Lookup(metricName); m != nil && m.Class == metric.Static {
+		span = span[2:]
+	}
+	return append(words, span...)
 }
 
 func (q *whyAnswer) page(w *why.Answer) {

@@ -65,14 +65,8 @@ func (q *question) proven(list []*finding) []*finding {
 			all = append(all, q.proofs(s)...)
 		}
 	}
-	// Those that need the same time are read together.
-	of := make(map[proofTime][]*proof)
-	for _, p := range all {
-		of[p.proofTime] = append(of[p.proofTime], p)
-	}
-	for at, some := range of {
-		q.prove(at, some)
-	}
+	q.proveAll(all)
+	q.compare(all)
 	claims := func(f *finding) {
 		for _, p := range all {
 			if p.of == f && p.known {
@@ -88,6 +82,42 @@ func (q *question) proven(list []*finding) []*finding {
 		}
 	}
 	return list
+}
+
+// proveAll reads what proofs need; those that need the same time are read together.
+func (q *question) proveAll(all []*proof) {
+	of := make(map[proofTime][]*proof)
+	for _, p := range all {
+		of[p.proofTime] = append(of[p.proofTime], p)
+	}
+	for at, some := range of {
+		q.prove(at, some)
+	}
+}
+
+// compare adds to the claims of proofs what the same values were in the calm stretch.
+func (q *question) compare(all []*proof) {
+	if q.calm.To == 0 {
+		return
+	}
+	var calm, of []*proof
+	for _, p := range all {
+		if !p.known {
+			continue
+		}
+		c := &proof{source: p.source, proofTime: p.proofTime, claim: Claim{Of: "max"}}
+		c.from, c.to = q.calm.From, q.calm.To
+		if p.pattern != nil {
+			c.by, c.key, c.pattern = true, p.claim.Key, nil
+		}
+		calm, of = append(calm, c), append(of, p)
+	}
+	q.proveAll(calm)
+	for i, c := range calm {
+		if c.known {
+			of[i].claim.Usual = c.claim.Value
+		}
+	}
 }
 
 // A proof is a claim of a finding that is computed from the archive.
@@ -114,7 +144,7 @@ func (q *question) proofs(f *finding) (list []*proof) {
 			continue
 		}
 		p := &proof{of: f, source: s, proofTime: proofTime{f.since, until, s.key != "", s.key == "" && s.name != ""}}
-		p.claim = Claim{Metric: s.metric, Instance: s.name, Key: s.key, From: f.since, To: until, Of: "max", Units: m.Units.String()}
+		p.claim = Claim{Metric: s.metric, Instance: s.name, Key: s.key, From: f.since, To: until, Of: "max", Units: m.Units.String(), Usual: math.NaN()}
 		list = append(list, p)
 	}
 	return list
@@ -137,7 +167,6 @@ func (p *proof) about(in *metric.Instance) bool {
 // from the beginning of a finding to its end, for levels the maximum.
 func (q *question) prove(at proofTime, list []*proof) {
 	sel := query.Window{Hosts: q.w.Hosts, From: at.from, To: at.to}.Selection()
-	sel.Prior = true
 	for _, p := range list {
 		if !slices.Contains(sel.Metrics, p.metric) {
 			sel.Metrics = append(sel.Metrics, p.metric)
@@ -151,7 +180,17 @@ func (q *question) prove(at proofTime, list []*proof) {
 			return slices.ContainsFunc(list, func(p *proof) bool { return p.about(in) })
 		}
 	}
+	begun := make(map[seriesID]*valueRange) // series with a value at the very beginning
 	for _, r := range q.ranges(sel) {
+		if r.begin == at.from {
+			begun[r.id()] = r
+		}
+	}
+	sel.Prior = true
+	for _, r := range q.ranges(sel) {
+		if b := begun[r.id()]; b != nil {
+			r.first, r.begin = b.first, b.begin
+		}
 		for _, p := range list {
 			if p.metric != r.desc.Name || !p.about(r.instance) {
 				continue
@@ -164,7 +203,7 @@ func (q *question) prove(at proofTime, list []*proof) {
 				continue
 			}
 			p.claim.Of = "rate"
-			gain := r.last - r.first
+			gain := (r.last - r.first) * r.within(at.from, at.to)
 			if r.instance != nil && r.instance.Began() >= at.from {
 				gain = r.last // All that it ever used.
 			}
@@ -178,26 +217,40 @@ type valueRange struct {
 	desc              *metric.Desc
 	instance          *metric.Instance
 	first, last, most float64
+	begin, end        int64 // the times of the first and the last
+}
+
+// A seriesID says which series it is.
+type seriesID struct {
+	metric string
+	in     *metric.Instance
+}
+
+func (r *valueRange) id() seriesID { return seriesID{r.desc.Name, r.instance} }
+
+// within is how much of the time from the first value to the last is in a stretch: the first may
+// be that before the stretch.
+func (r *valueRange) within(from, to int64) float64 {
+	if r.end <= r.begin {
+		return 1
+	}
+	return float64(max(min(r.end, to)-max(r.begin, from), 0)) / float64(r.end-r.begin)
 }
 
 // ranges returns the range of each series of a selection that has values.
 func (q *question) ranges(sel store.Selection) (list []*valueRange) {
-	type series struct {
-		metric string
-		in     *metric.Instance
-	}
-	of := make(map[series]*valueRange)
+	of := make(map[seriesID]*valueRange)
 	for s := range q.a.Summarize(sel) {
 		if s.Count == 0 {
 			continue
 		}
-		id := series{s.Metric.Name, s.Instance}
+		id := seriesID{s.Metric.Name, s.Instance}
 		r := of[id]
 		if r == nil {
-			r = &valueRange{s.Metric, s.Instance, metric.Number(s.Metric.Type, s.First.Bits), 0, math.Inf(-1)}
+			r = &valueRange{desc: s.Metric, instance: s.Instance, first: metric.Number(s.Metric.Type, s.First.Bits), begin: s.First.Wall, most: math.Inf(-1)}
 			of[id], list = r, append(list, r)
 		}
-		r.last, r.most = metric.Number(s.Metric.Type, s.Last.Bits), math.Max(r.most, metric.Number(s.Metric.Type, s.Max))
+		r.end, r.last, r.most = s.Last.Wall, metric.Number(s.Metric.Type, s.Last.Bits), math.Max(r.most, metric.Number(s.Metric.Type, s.Max))
 	}
 	return list
 }

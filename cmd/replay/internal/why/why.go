@@ -70,6 +70,8 @@ type Claim struct {
 	Of       string // "rate" a second of a counter, "max" of a level
 	Units    string // of the metric
 	Value    float64
+	// Usual is what the value was in the calm stretch; NaN if it is not known.
+	Usual float64
 }
 
 // mostLines is the most lines of an answer.
