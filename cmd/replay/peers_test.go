@@ -218,7 +218,7 @@ func pythonStubs(t *testing.T) (dir string) {
 	for _, name := range []string{"value", "catalog", "live", "query"} {
 		args = append(args, "tachograph/v1/"+name+".proto")
 	}
-	ran(t, "protoc", args...)
+	ran(t, "protoc", append(args, "sysctl/sysctl.proto")...)
 	return stubs
 }
 

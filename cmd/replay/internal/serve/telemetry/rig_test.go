@@ -52,6 +52,10 @@ metric computed.memory_utilization_pct f64 instant - polled percent
   formula (vm.pages - vm.page_free_count) / vm.pages
 metric computed.uptime_seconds i64 instant - polled sec
   formula kernel.all.uptime
+metric swap.used u64 instant - polled Kbyte
+metric swap.length u64 instant - polled Kbyte
+metric computed.swap_utilization_pct f64 instant - polled percent
+  formula swap.used / swap.length
 instance load 1 1 minute
 instance load 5 5 minute
 instance load 15 15 minute
@@ -111,6 +115,8 @@ tick polled 0s
   vm.pageout_inactive_used 4294967295
   vm.pages_grabbed -3
   kernel.all.uptime 3661
+  swap.used 3
+  swap.length 4
 `
 
 // later is what the Mac reads later, 10 s after each other.

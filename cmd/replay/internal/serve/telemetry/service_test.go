@@ -35,6 +35,7 @@ func TestGetMetrics(t *testing.T) {
 			"vm.pages_grabbed":                "(vm.pages) int64 -3",
 			"computed.memory_utilization_pct": "(computed) computed free_pages=250 total_pages=1000 unit=percent value=75.00",
 			"computed.uptime_seconds":         "(computed) computed boottime=2026-11-20T03:00:00Z human=1h1m1s unit=seconds value=3661",
+			"computed.swap_utilization_pct":   "(computed) computed swap_total=4096 swap_used=3072 unit=percent value=75.00",
 			// What there is no value of.
 			"vm.page_free_wanted":        "(vm.pressure) error permission denied",
 			"kpc.pc_capture_supported":   "(kpc) error this Mac has no such counter",
