@@ -1,12 +1,14 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -43,6 +45,14 @@ func (s *session) basisOf(cmd *cobra.Command, args []string) *ask.Basis {
 	b := &ask.Basis{Command: strings.Join(s.reproduce(cmd, args), " "), Zone: s.Zone(), From: max(from, w.From), To: to}
 	if w.To != 0 {
 		b.To = min(to, w.To)
+	}
+	if near { // The last archive of each host holds its state.
+		last := make(map[string]*store.ArchiveInfo)
+		_, _, list = query.Covered(s.Archive, query.Window{Hosts: w.Hosts, To: at.UnixNano()})
+		for _, info := range list {
+			last[info.Host.ID] = info
+		}
+		list = slices.DeleteFunc(list, func(info *store.ArchiveInfo) bool { return last[info.Host.ID] != info })
 	}
 	for _, info := range list {
 		b.Archives = append(b.Archives, info.ID)

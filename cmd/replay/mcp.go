@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -102,6 +103,8 @@ func (a *app) mcpConfig(paths []string, showArgs bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.stdout, string(text))
-	return err
+	for line := range strings.Lines(string(text)) {
+		a.stdout.Println(strings.TrimSuffix(line, "\n"))
+	}
+	return nil
 }

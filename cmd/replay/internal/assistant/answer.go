@@ -79,7 +79,7 @@ func (r *rows) Close() error { return nil }
 // row returns a row as JSON. What could not be read is in its field absent, with the reason.
 func (r *rows) row(cells []out.Cell, zone *time.Location) []byte {
 	o := newObject()
-	if r.host {
+	if r.host && cells[0].S != "" {
 		o.add("host", safe(cells[0].S, roomOfText))
 	}
 	absent := newObject()

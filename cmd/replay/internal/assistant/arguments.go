@@ -31,8 +31,9 @@ const list = texts
 
 // What arguments may hold.
 const (
-	mostText  = 4 << 10 // bytes of a text
+	mostText  = 1 << 10 // bytes of a text
 	mostTexts = 50      // texts of an argument
+	mostInput = 2 << 10 // bytes of all, because answers repeat them
 )
 
 // A param is an argument of a tool.
@@ -76,6 +77,9 @@ func (t *tool) understand(raw json.RawMessage) (*call, error) {
 		if err := d.Decode(&c.given); err != nil {
 			return nil, fmt.Errorf("the arguments of %s are an object, such as %s", t.name, t.example())
 		}
+	}
+	if len(raw) > mostInput {
+		return nil, fmt.Errorf("the arguments of %s have more than %d bytes: ask in parts", t.name, mostInput)
 	}
 	names := make([]string, 0, len(c.given))
 	for name := range c.given {

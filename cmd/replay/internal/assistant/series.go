@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"tachograph/cmd/replay/internal/out"
@@ -93,8 +94,10 @@ func (s *series) Row(cells []out.Cell) error {
 	return nil
 }
 
-// hides reports whether the values of a metric are not for this client.
-func (s *series) hides(name string) bool { return name == query.CommandLines && !s.showArgs }
+// hides reports whether the values of a metric, or of an expression, are not for this client.
+func (s *series) hides(name string) bool {
+	return !s.showArgs && strings.Contains(name, query.CommandLines)
+}
 
 func (s *series) Close() error { return nil }
 
