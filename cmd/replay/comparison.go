@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/query"
 )
 
@@ -76,4 +77,9 @@ type diffAnswer struct {
 	c     *comparison
 	f     *diffFlags
 	shown []*query.Change
+}
+
+// windowCells are the windows that were compared.
+func (q *diffAnswer) windowCells() []out.Cell {
+	return []out.Cell{out.At(q.c.a.From), out.At(q.c.a.To), out.At(q.c.b.From), out.At(q.c.b.To)}
 }

@@ -117,7 +117,7 @@ func (a *app) deathRows(list []*query.Death) error {
 	machine := func(name string) out.Column { return out.Column{Name: name, Only: out.InMachine} }
 	rows, err := a.rows(out.Column{Name: "time", Width: timeWidth}, out.Column{Name: "pid", Right: true, Keep: 4}, out.Column{Name: "name", Keep: out.Always},
 		out.Column{Name: "owner"}, out.Column{Name: "lived", Right: true, Keep: 2}, out.Column{Name: "version", Keep: 1}, out.Column{Name: "sources", Keep: 3},
-		machine("kind"), out.Column{Name: "what"}, machine("signal"), machine("exception"), machine("frames"), machine("count"), machine("key"),
+		machine("kind"), out.Column{Name: "what"}, machine("signal"), out.Column{Name: "exception", Only: out.InMachine, Kind: out.Text}, machine("frames"), machine("count"), machine("key"),
 		out.Column{Name: "first", Only: out.InJSON}, out.Column{Name: "command", Only: out.InJSON})
 	if err != nil {
 		return err

@@ -242,11 +242,6 @@ func (q *diffAnswer) checkCells(h *metric.Host, c *query.Change) []out.Cell {
 	return append(append([]out.Cell{answer.Text(name)}, q.windowCells()...), answer.Text(command))
 }
 
-// windowCells are the windows that were compared.
-func (q *diffAnswer) windowCells() []out.Cell {
-	return []out.Cell{out.At(q.c.a.From), out.At(q.c.a.To), out.At(q.c.b.From), out.At(q.c.b.To)}
-}
-
 func changeCells(h *metric.Host, c *query.Change, s sides) []out.Cell {
 	before, after := answer.Real(c.Before), answer.Real(c.After)
 	if c.OldText != "" && math.IsNaN(c.Before) {

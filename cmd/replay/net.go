@@ -312,7 +312,7 @@ func writeFields[T any](a *app, fields []answer.Field[T], list []T, host func(T)
 	var columns []out.Column
 	for _, f := range fields {
 		if programs {
-			columns = append(columns, out.Column{Name: f.Name})
+			columns = append(columns, out.Column{Name: f.Name, Kind: f.Kind()})
 		} else {
 			columns = append(columns, f.Column())
 		}

@@ -26,7 +26,7 @@ func (s *stacksAnswer) hottest() error {
 	}
 	rows, err := s.a.rows(machine("from"), machine("to"), out.Column{Name: "self", Right: true, Keep: out.Always}, share("self %", 9),
 		out.Column{Name: "total", Right: true, Keep: 7}, share("total %", 8), out.Column{Name: "running", Right: true, Keep: 6}, machine("function"), machine("symbol"),
-		machine("image"), machine("image_id"), machine("file"), machine("kernel"),
+		machine("image"), machine("image_id"), out.Column{Name: "file", Only: out.InMachine, Kind: out.Text}, machine("kernel"),
 		out.Column{Name: "calls", Title: "FUNCTION", Only: out.InTables, Flex: true, Keep: out.Always})
 	if err != nil {
 		return err
@@ -66,6 +66,9 @@ func (s *stacksAnswer) rows() error {
 	var columns []out.Column
 	for _, name := range []string{"from", "to", "pid", "key", "name", "tid", "thread", "queue", "wait", "end", "samples", "running", "stack"} {
 		columns = append(columns, out.Column{Name: name})
+	}
+	for i := range columns[3:10] { // from key to end
+		columns[3+i].Kind = out.Text
 	}
 	rows, err := s.a.rows(append(columns, out.Column{Name: "frames", Only: out.InJSON})...)
 	if err != nil {

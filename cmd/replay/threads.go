@@ -95,7 +95,7 @@ func (a *app) threadRows(list []*query.Process, of func(*query.Process) string) 
 		{Name: "pid", Right: true}, {Name: "process", Keep: out.Always, Flex: true}}
 	fields := answer.Named(answer.Threads)
 	for _, f := range fields {
-		columns = append(columns, out.Column{Name: f.Name, Only: out.InMachine})
+		columns = append(columns, out.Column{Name: f.Name, Only: out.InMachine, Kind: f.Kind()})
 	}
 	columns = append(columns, out.Column{Name: "platform", Only: out.InMachine})
 	for _, key := range answer.OfThread {

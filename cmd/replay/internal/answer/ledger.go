@@ -137,7 +137,7 @@ func (r LedgerRow) title() string {
 // LedgerColumns are the columns of a ledger for programs.
 func LedgerColumns() (columns []out.Column) {
 	for _, f := range Named(Ledger) {
-		columns = append(columns, out.Column{Name: f.Name})
+		columns = append(columns, out.Column{Name: f.Name, Kind: f.Kind()})
 	}
 	return append(columns, out.Column{Name: "estimated"})
 }

@@ -51,7 +51,7 @@ var InGroups = []string{"processes", "user", "cpu", "memory", "read", "write", "
 func GroupColumns() []out.Column {
 	columns := []out.Column{{Name: "time"}, {Name: "sample_window_ms"}}
 	for _, f := range Named(Groups) {
-		columns = append(columns, out.Column{Name: f.Name})
+		columns = append(columns, out.Column{Name: f.Name, Kind: f.Kind()})
 	}
 	return append(columns, out.Column{Name: "platform"})
 }

@@ -103,7 +103,7 @@ func ProcessCells(p Process) []out.Cell {
 func wrap[T any](fields []Field[T]) []out.Column {
 	columns := []out.Column{{Name: "time"}, {Name: "sample_window_ms"}}
 	for _, f := range Named(fields) {
-		columns = append(columns, out.Column{Name: f.Name, Group: "process"})
+		columns = append(columns, out.Column{Name: f.Name, Group: "process", Kind: f.Kind()})
 	}
 	return append(columns, out.Column{Name: "threads"}, out.Column{Name: "platform"})
 }

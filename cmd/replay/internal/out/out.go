@@ -50,6 +50,8 @@ type Column struct {
 	Only Only
 	// Group puts the field into a json object of that name.
 	Group string
+	// Kind is that of the cells that are not absent; Blank where the column does not say it.
+	Kind Kind
 }
 
 // Always is the Keep of a column without which a row says nothing.
