@@ -64,6 +64,8 @@ type Process struct {
 	Args       Args
 	Threads    []string // patterns of process names whose threads are read
 	ThreadsTop int      // and of the N busiest ones
+	// KeepReports is "on" if reports of crashes and the like are kept whole, else "off".
+	KeepReports string
 }
 
 // Network says what is kept about connections.
@@ -110,7 +112,7 @@ func Default() *Config {
 			Buffer:        16 << 20,
 			OnFinishLimit: 10 * time.Minute,
 		},
-		Process: Process{Args: ArgsOff},
+		Process: Process{Args: ArgsOff, KeepReports: "off"},
 		Network: Network{Peers: "pseudonym", Connections: 50, Namespaces: 64},
 		Budget:  Budget{MaxCPU: 0.01, MaxMemory: 100 << 20, Nice: -15},
 		Log:     Log{Format: "text", Level: "info"},

@@ -44,6 +44,7 @@ var keys = append([]key{
 	{"process.threads", func(c *Config, v any) error { return setPatterns(&c.Process.Threads, v) },
 		func(c *Config) string { return quoteList(c.Process.Threads) }},
 	numberKey("process.threads_top", 0, 1000, func(c *Config) *int { return &c.Process.ThreadsTop }),
+	choiceKey("process.keep_reports", func(c *Config) *string { return &c.Process.KeepReports }, "off", "on"),
 	choiceKey("network.peers", func(c *Config) *string { return &c.Network.Peers }, "pseudonym", "address", "off"),
 	numberKey("network.connections", 0, 1000, func(c *Config) *int { return &c.Network.Connections }),
 	numberKey("network.namespaces", 0, 1000, func(c *Config) *int { return &c.Network.Namespaces }),

@@ -17,6 +17,7 @@ import (
 func eventsCommand(a *app) *cobra.Command {
 	var kinds []string
 	var group bool
+	var report string
 	var on followFlags
 	cmd := &cobra.Command{
 		Use:   "events [ARCHIVE...]",
@@ -29,7 +30,11 @@ ended again and again, and failed, is one line: a crash loop.
 --group adds up the exits of each name: how often, since when, how.
 
 --follow goes on with what happens, as it is recorded; what was found out late
-comes late. Crash loops are not looked for then.`,
+comes late. Crash loops are not looked for then.
+
+--report prints the text of one report, if the recorder's configuration kept it
+(keep_reports): NAME is its file, or what the label "text" of its event says. A
+file or a pipe gets the text as it is.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := on.check(); err != nil {
 				return err
@@ -45,6 +50,9 @@ comes late. Crash loops are not looked for then.`,
 				return err
 			}
 			show := func() error { return a.events(w, kinds) }
+			if report != "" {
+				show = func() error { return a.eventReport(w, report) }
+			}
 			if group {
 				show = func() error { return a.runs(w) }
 			}
@@ -57,9 +65,13 @@ comes late. Crash loops are not looked for then.`,
 	}
 	cmd.Flags().StringArrayVar(&kinds, "kind", nil, "only events of this kind: a name or a glob (repeatable)")
 	cmd.Flags().BoolVar(&group, "group", false, "add up the exits of processes of each name")
+	cmd.Flags().StringVar(&report, "report", "", "the text of the report of this `NAME`, if it was kept")
 	on.register(cmd)
 	cmd.MarkFlagsMutuallyExclusive("group", "kind")
 	cmd.MarkFlagsMutuallyExclusive("group", "follow")
+	for _, other := range []string{"group", "kind", "follow"} {
+		cmd.MarkFlagsMutuallyExclusive("report", other)
+	}
 	return cmd
 }
 

@@ -185,6 +185,8 @@ func (s *snapshot) instance() (func(string, *metric.Instance) bool, error) {
 			return false
 		}
 		switch indom {
+		case metric.DomainReport:
+			return false // its text has other processes in it
 		case "connection", "listener":
 			return process("process", itsProcess(in))
 		}

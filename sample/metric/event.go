@@ -69,6 +69,15 @@ var SaidKinds = []EventKind{
 // Mac's housekeeping, not a failure.
 const HowIdle = "idle exit"
 
+// The texts of the reports that such events are of, where they are kept: instances of a domain, with a
+// text and its length. The label of an event has the key of the instance.
+const (
+	DomainReport    = "report"
+	ReportText      = "system.report.text"
+	ReportSize      = "system.report.size"
+	LabelReportText = "text"
+)
+
 // Event is something that happened at an instant. Where it ended a period (a gap, a sleep), the
 // label "from" holds the wall clock of the period's beginning in RFC 3339 and "seconds" its
 // length: see Period.

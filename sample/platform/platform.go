@@ -30,6 +30,8 @@ type Options struct {
 	// processes are added.
 	Threads    []string
 	ThreadsTop int
+	// KeepReports keeps the texts of the system's reports.
+	KeepReports bool
 	// Network says what is recorded about connections; the zero value is the default.
 	Network Network
 }
@@ -62,7 +64,12 @@ func join(opt Options, openSystem func() ([]sample.Source, error)) ([]sample.Sou
 		return nil, err
 	}
 	all := append(system, processes...)
-	return append(all, said.New(opt.Root, time.Now(), machineOf(processes))), nil
+	written := said.New(opt.Root, time.Now(), machineOf(processes))
+	written.KeepTexts(opt.KeepReports)
+	if err := written.Refresh(); err != nil {
+		return nil, err
+	}
+	return append(all, written), nil
 }
 
 // machineOf answers from what the sources of processes know.
@@ -165,6 +172,9 @@ func Reconfigure(sources []sample.Source, opt Options) error {
 		return err
 	}
 	for _, s := range sources {
+		if k, ok := s.(interface{ KeepTexts(bool) }); ok {
+			k.KeepTexts(opt.KeepReports)
+		}
 		if r, ok := s.(interface{ SetOptions(proc.Options) error }); ok {
 			if err := r.SetOptions(p); err != nil {
 				return err

@@ -76,7 +76,26 @@ type Located struct {
 	*Report
 	Path    string
 	Written time.Time
+	from    candidate
 }
+
+// Text returns the beginning of the file as it is, at most so many bytes, and the length of the file.
+func (l *Located) Text(most int) (text string, size int64, err error) {
+	file, err := l.from.open()
+	if err != nil {
+		return "", 0, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", 0, err
+	}
+	b, err := io.ReadAll(io.LimitReader(file, int64(most)))
+	return string(b), info.Size(), err
+}
+
+// ID identifies the report among those of a machine.
+func (l *Located) ID() string { return l.from.id }
 
 // NewFolder returns a Folder that does not return what an earlier one has returned, of which mark
 // is the last mark. With an empty mark it returns all reports there are.
@@ -178,7 +197,7 @@ func (f *Folder) take(c *candidate, g *growth, found *Found) {
 	default:
 		s.Incident = r.Incident
 		if !f.knows(r.Incident) {
-			found.Reports = append(found.Reports, Located{r, c.path(), c.written})
+			found.Reports = append(found.Reports, Located{r, c.path(), c.written, *c})
 		}
 	}
 	f.seen[c.id] = s
@@ -237,8 +256,18 @@ func acceptable(st *unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink == 1 && st.Size > 0
 }
 
-// read opens the file, which must still be the one that was listed, and reads the report.
+// read reads the report.
 func (c *candidate) read() (*Report, error) {
+	file, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return Parse(file, c.name)
+}
+
+// open opens the file, which must still be the one that was listed.
+func (c *candidate) open() (*os.File, error) {
 	dir, err := openBelow(c.place.Base, c.folder)
 	if err != nil {
 		return nil, err
@@ -249,15 +278,16 @@ func (c *candidate) read() (*Report, error) {
 		return nil, err
 	}
 	file := os.NewFile(uintptr(fd), c.name)
-	defer file.Close()
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	err = unix.Fstat(fd, &st)
+	if err == nil && (!acceptable(&st) || inodeOf(&st) != c.inode) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		file.Close()
 		return nil, err
 	}
-	if !acceptable(&st) || inodeOf(&st) != c.inode {
-		return nil, fs.ErrNotExist
-	}
-	return Parse(file, c.name)
+	return file, nil
 }
 
 // openBelow opens a folder below another one without following links.

@@ -131,6 +131,7 @@ func begin(l *report.Located, kind metric.EventKind) Fact {
 	f.add("report", withoutHost(path.Base(l.Path)))
 	f.add("incident", l.Incident)
 	f.add("os", strings.TrimSpace(l.OS+" "+l.Build))
+	f.whole = &whole{key: l.ID(), name: f.label("report"), text: l.Text}
 	return f
 }
 

@@ -29,6 +29,8 @@ type Fact struct {
 	PID   int32
 	Began time.Time
 	Ticks uint64
+	// whole is the text of the report that says so; nil if there is none.
+	whole *whole
 }
 
 // reader reads one place where the system writes.
@@ -64,6 +66,7 @@ type Source struct {
 	since   time.Time
 	counts  [len(counted)]uint64
 	bucket  bucket
+	texts   texts
 	more    []unrecorded
 	why     string
 }
@@ -83,7 +86,8 @@ var counted = [...]struct {
 const suppressed = len(counted) - 1
 
 func newSource(on catalog.Platform, now time.Time, whose Whose, readers ...reader) *Source {
-	s := &Source{on: on, readers: readers, whose: whose, since: now}
+	s := &Source{on: on, readers: readers, whose: whose, since: now, bucket: bucket{most: atOnce, perSecond: perSecond}}
+	s.texts.room = bucket{most: mostOfDay, perSecond: mostOfDay / (24.0 * 60 * 60)}
 	s.Refresh()
 	return s
 }
@@ -99,7 +103,7 @@ func (s *Source) Since(t time.Time) {
 func (s *Source) Name() string { return "said" }
 
 // Groups implements sample.Source.
-func (s *Source) Groups() []*metric.Group { return []*metric.Group{s.group} }
+func (s *Source) Groups() []*metric.Group { return append([]*metric.Group{s.group}, s.texts.groups...) }
 
 // Refresh implements sample.Source.
 func (s *Source) Refresh() error {
@@ -108,6 +112,7 @@ func (s *Source) Refresh() error {
 		names = append(names, c.name)
 	}
 	s.group = catalog.Group(s.on, "said", names...)
+	s.texts.refresh()
 	return nil
 }
 
@@ -126,6 +131,7 @@ func (s *Source) Notice() string { return s.why }
 func (s *Source) Read(c *sample.Context, frames []*sample.Frame) error {
 	at := c.Now()
 	s.bucket.fill(at.Cont)
+	s.texts.begin(at, frames)
 	s.more = s.more[:0]
 	var failed []error
 	for _, r := range s.readers {
@@ -140,6 +146,9 @@ func (s *Source) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	for _, f := range frames {
 		f.Reset(at)
+		if s.texts.fill(f) {
+			continue
+		}
 		row := f.Row(nil)
 		for i, n := range s.counts {
 			f.SetUint(row, i, n)
@@ -162,7 +171,7 @@ func (s *Source) record(c *sample.Context, now metric.Stamp, f Fact) {
 	if c.Emit == nil {
 		return
 	}
-	if !s.bucket.take() {
+	if !s.bucket.take(1) {
 		s.counts[suppressed]++
 		s.hold(f)
 		return
@@ -178,6 +187,9 @@ func (s *Source) record(c *sample.Context, now metric.Stamp, f Fact) {
 		if who, ok := s.find(&f); ok {
 			e.Indom, e.Key, e.Labels = "process", who.Key, append(e.Labels, who.Owners...)
 		}
+	}
+	if key := s.texts.keep(f.whole); key != "" {
+		e.Labels = append(e.Labels, metric.Label{Name: metric.LabelReportText, Value: key})
 	}
 	c.Emit(e)
 }
@@ -203,13 +215,16 @@ func stampOf(t time.Time, now metric.Stamp) metric.Stamp {
 	return metric.Stamp{Wall: wall, Cont: now.Cont - ago, Awake: max(0, now.Awake-ago)}
 }
 
-// A bucket allows some events at once, and perSecond in the long run.
+// A bucket allows some of something at once, and so many a second in the long run.
 type bucket struct {
+	most, perSecond float64
+
 	tokens float64
 	at     int64
 	begun  bool
 }
 
+// Of events.
 const (
 	perSecond = 20
 	atOnce    = 400
@@ -217,17 +232,17 @@ const (
 
 func (b *bucket) fill(now int64) {
 	if !b.begun {
-		b.begun, b.tokens = true, atOnce
+		b.begun, b.tokens = true, b.most
 	}
-	b.tokens = min(atOnce, b.tokens+float64(perSecond*float64(now-b.at))/1e9)
+	b.tokens = min(b.most, b.tokens+float64(b.perSecond*float64(now-b.at))/1e9)
 	b.at = now
 }
 
-func (b *bucket) take() bool {
-	if b.tokens < 1 {
+func (b *bucket) take(n float64) bool {
+	if b.tokens < n {
 		return false
 	}
-	b.tokens--
+	b.tokens -= n
 	return true
 }
 

@@ -129,6 +129,7 @@ func crash(f Fact, e *systemd.Entry) Fact {
 	f.add("unit", e.Facts.Unit)
 	f.add("frames", strings.Join(c.Stack[:min(len(c.Stack), 8)], "; "))
 	f.Text = fmt.Sprintf("%s (pid %d) dumped core: %s", c.Comm, c.PID, c.SignalName)
+	f.whole = wholeText("core", c.Comm, c.PID, f.At, c.Text, len(c.Text) < systemd.MaxField)
 	if len(c.Stack) > 0 {
 		f.Text += ", in " + c.Stack[0]
 	}

@@ -116,6 +116,9 @@ type CrashFile struct {
 	UID        int
 	PID        int
 	Stack      []string // the innermost functions, where apport has found them
+	// Text is what comes before the core, as it is, without environment, command line and what is
+	// packed.
+	Text string `json:"-"`
 }
 
 // maxHead is how much of a crash file is read. What matters comes before the core.
@@ -157,9 +160,16 @@ func ListCrashFiles(dir string) ([]CrashFile, error) {
 func parseCrash(head []byte) (c CrashFile, ok bool) {
 	c.Signal, c.UID, c.PID = Unknown, Unknown, Unknown
 	key := ""
+	var kept strings.Builder
+	defer func() { c.Text = kept.String() }()
+	keeps := false
 	for line := range strings.Lines(string(head)) {
+		whole := line
 		line = strings.TrimRight(line, "\n")
 		if more, continued := strings.CutPrefix(line, " "); continued {
+			if keeps {
+				kept.WriteString(whole)
+			}
 			if key == "StacktraceTop" && len(c.Stack) < maxFrames && strings.TrimSpace(more) != "" {
 				c.Stack = append(c.Stack, cmdline.Bounded(strings.TrimSpace(more), maxFieldText))
 			}
@@ -171,6 +181,9 @@ func parseCrash(head []byte) (c CrashFile, ok bool) {
 			return c, false
 		}
 		value = strings.TrimSpace(value)
+		if keeps = value != "base64" && !strings.Contains(key, "Environ") && !strings.Contains(key, "Cmd") && key != "CoreDump"; keeps {
+			kept.WriteString(whole)
+		}
 		switch key {
 		case "ProblemType":
 			c.Problem, ok = cutName(value), true

@@ -10,8 +10,8 @@ import (
 
 // What reading costs at most.
 const (
-	// maxField is the longest value of a field that is returned; the rest is cut off.
-	maxField = 64 << 10
+	// MaxField is the longest value of a field that is returned; the rest is cut off.
+	MaxField = 64 << 10
 	// maxPacked is how much of a compressed field is read.
 	maxPacked = 128 << 10
 	// maxName is the longest name of a field that journald accepts.
@@ -403,7 +403,7 @@ func (f *File) field(at uint64) (field, error) {
 		return field{}, nil
 	}
 	kept := string(name)
-	if text, err = payload(len(kept) + 1 + maxField); err != nil {
+	if text, err = payload(len(kept) + 1 + MaxField); err != nil {
 		return field{}, err
 	}
 	return field{name: kept, value: string(text[len(kept)+1:])}, nil

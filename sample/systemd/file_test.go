@@ -213,12 +213,12 @@ func TestLongFields(t *testing.T) {
 		}
 		fields := make(map[string]string)
 		// The decoder refuses what takes too much memory before it knows its name.
-		if err := f.Fields(0, fields); err != nil && flags&hasZSTD == 0 || fields["MESSAGE"] != long[8:8+maxField] || fields["PRIORITY"] != "3" || len(fields) != 2 {
+		if err := f.Fields(0, fields); err != nil && flags&hasZSTD == 0 || fields["MESSAGE"] != long[8:8+MaxField] || fields["PRIORITY"] != "3" || len(fields) != 2 {
 			t.Errorf("%d: %d bytes and %q, %v", flags, len(fields["MESSAGE"]), fields["PRIORITY"], err)
 		}
 		clear(fields)
 		err = f.Fields(1, fields)
-		if readable := flags&hasZSTD == 0; readable != (err == nil) || readable && fields["MESSAGE"] != huge[8:8+maxField] || fields["PRIORITY"] != "3" {
+		if readable := flags&hasZSTD == 0; readable != (err == nil) || readable && fields["MESSAGE"] != huge[8:8+MaxField] || fields["PRIORITY"] != "3" {
 			t.Errorf("%d: %d bytes and %q, %v", flags, len(fields["MESSAGE"]), fields["PRIORITY"], err)
 		}
 		clear(fields)

@@ -88,6 +88,8 @@ type Crash struct {
 	File                  string   // the core, if one was kept
 	Package, Version      string   // that the executable is of
 	Stack                 []string // the innermost functions of the thread that crashed, "function (module + offset)"
+	// Text is the whole message with all stacks, as it is. It may be cut if it has the length MaxField.
+	Text string `json:"-"`
 }
 
 // Used is the total of a unit's run.
@@ -162,7 +164,7 @@ func crash(fields map[string]string) *Crash {
 		PID: number(fields["COREDUMP_PID"]), UID: number(fields["COREDUMP_UID"]), Signal: number(fields["COREDUMP_SIGNAL"]),
 		SignalName: cutName(fields["COREDUMP_SIGNAL_NAME"]), Comm: cutName(fields["COREDUMP_COMM"]), Exe: text(fields["COREDUMP_EXE"]),
 		At: micros(fields["COREDUMP_TIMESTAMP"]), File: text(fields["COREDUMP_FILENAME"]),
-		Package: cutName(fields["COREDUMP_PACKAGE_NAME"]), Version: cutName(fields["COREDUMP_PACKAGE_VERSION"]), Stack: frames(fields["MESSAGE"]),
+		Package: cutName(fields["COREDUMP_PACKAGE_NAME"]), Version: cutName(fields["COREDUMP_PACKAGE_VERSION"]), Stack: frames(fields["MESSAGE"]), Text: fields["MESSAGE"],
 	}
 }
 

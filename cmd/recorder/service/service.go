@@ -251,7 +251,7 @@ func waitAtMost(group *sync.WaitGroup, limit time.Duration) {
 
 // PlatformOptions returns a configuration's options for the sources.
 func PlatformOptions(c *config.Config) platform.Options {
-	return platform.Options{Args: string(c.Process.Args), Threads: c.Process.Threads, ThreadsTop: c.Process.ThreadsTop,
+	return platform.Options{Args: string(c.Process.Args), Threads: c.Process.Threads, ThreadsTop: c.Process.ThreadsTop, KeepReports: c.Process.KeepReports == "on",
 		Network: platform.Network{Peers: c.Network.Peers, Connections: c.Network.Connections, Namespaces: c.Network.Namespaces}}
 }
 

@@ -42,6 +42,8 @@ var domains = map[string]domainMap{
 	"apfs container": instancesLike(pattern(`container\d+`), aVolume, nil),
 	"cpu":            instancesLike(pattern(`cpu\d+`), anInstance, labelsOfDevices),
 
+	metric.DomainReport: (*Mapping).reportInstance,
+
 	// The recorder's own words.
 	"load":        instancesLike(pattern(`\d+ minute`), anInstance, nil),
 	"pressure":    instancesLike(pattern(`\d+ (second|minute)`), anInstance, nil),

@@ -16,6 +16,7 @@ type left struct {
 	ifaces   map[string]bool
 	mounts   map[string]bool
 	peers    bool // connections, or ports that are listened on
+	reports  bool // whose texts were kept
 }
 
 func put(set *map[string]bool, s string) {
@@ -30,6 +31,7 @@ func put(set *map[string]bool, s string) {
 func (l *left) host(h metric.Host) { l.hosts = append(l.hosts, h) }
 
 func (l *left) instance(indom string, in, out *metric.Instance) {
+	l.reports = l.reports || indom == metric.DomainReport
 	l.peers = l.peers || indom == "connection" || indom == "listener"
 	if in.Name != out.Name || in.Name == "" {
 		return
@@ -90,6 +92,9 @@ func (m *Mapping) Left() []string {
 	}
 	if m.left.peers {
 		add("ports of connections, and which peers are this machine itself or have private addresses")
+	}
+	if m.left.reports {
+		add("how long the system's reports are; their texts, which the recorder had kept, are left out")
 	}
 	add("names of users and groups that systems bring along, and their numbers")
 	add("terminals, states, and functions of the kernel that processes waited in; the recorder's version, and its settings that are numbers or its own words")

@@ -43,6 +43,8 @@ var texts = map[string]textMap{
 	"kern.bootuuid": uuids, "kern.uuid": uuids, "kern.bootsessionuuid": uuids,
 	"kern.bootargs": dropped,
 
+	metric.ReportText: dropped,
+
 	// What the machine and its system are: the same on all machines of that kind.
 	"hinv.machine": systems, "hinv.cpu.model_name": systems, "hinv.cpu.vendor": systems,
 	"hw.model": systems, "hw.machine": systems, "hw.product": systems, "hw.target": systems, "hw.targettype": systems,

@@ -53,6 +53,11 @@ func writtenWords(s string) bool {
 	return true
 }
 
+// reportInstance maps a report whose text was kept; the text itself is left out.
+func (m *Mapping) reportInstance(in *metric.Instance) *metric.Instance {
+	return &metric.Instance{Key: m.names.of(anInstance, in.Key), Name: m.file(in.Name)}
+}
+
 // written reports whether the system itself wrote down what an event says.
 func written(e *metric.Event) bool {
 	return slices.Contains(metric.SaidKinds, e.Kind) || e.Kind == metric.EventPanic && e.Label("source") != ""
