@@ -10,6 +10,7 @@ import (
 // private are metrics that show what users do, which a kernel does not show to all of them, or
 // that may identify a machine among all others.
 var private = map[string]bool{
+	metric.ReportText:    true,
 	"proc.psinfo.psargs": true, "proc.psinfo.exe": true, "proc.psinfo.cwd": true,
 	"kern.bootargs": true, "kern.hostid": true,
 }

@@ -13,6 +13,7 @@ import (
 	"tachograph/sample/catalog"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
+	reports "tachograph/sample/said"
 )
 
 // Every text metric and every instance domain of both systems is in a table: a
@@ -42,7 +43,7 @@ func TestEverythingIsClassified(t *testing.T) {
 			check(d)
 		}
 	}
-	for _, g := range engine.SelfGroups() {
+	for _, g := range append(engine.SelfGroups(), reports.TextGroup()) {
 		for _, d := range g.Metrics {
 			check(d)
 		}
@@ -64,6 +65,7 @@ func TestEverythingIsClassified(t *testing.T) {
 func TestWhatIsDroppedIsPrivate(t *testing.T) {
 	isDropped := func(f textMap) bool { return reflect.ValueOf(f).Pointer() == reflect.ValueOf(dropped).Pointer() }
 	all := append(catalog.For(catalog.Darwin), catalog.For(catalog.Linux)...)
+	all = append(all, reports.TextGroup().Metrics...)
 	all = append(all, &metric.Desc{Name: "kern.found.text", Type: metric.String}, &metric.Desc{Name: "hw.found.ecid", Type: metric.U64})
 	private := 0
 	for _, d := range all {
