@@ -32,6 +32,44 @@ func (l *limitLines) sentence(s string) {
 	l.mentioned = l.value != 0
 }
 
+// resources are the kinds of EXC_RESOURCE by the beginning of its subtype.
+var resources = []struct {
+	subtype string
+	kind    Kind
+}{{"CPU", CPU}, {"WAKEUPS", Wakeups}, {"MEMORY", Memory}, {"THREADS", Threads}}
+
+// resource reads the exception of a resource: which one, and the limit from its message, one of
+//
+//	(Limit 200 MB) Crossed High Water Mark
+//	(Limit 50%) Observed 92% over 180 secs
+//	(Limit 150/sec) Observed 214/sec over 300 secs
+func (p *parser) resource() {
+	e, l := &p.r.Exception, &p.limit
+	if e.Type != "EXC_RESOURCE" || l.mentioned {
+		return
+	}
+	for _, known := range resources {
+		if strings.HasPrefix(e.Subtype, known.subtype) {
+			p.r.Kind = known.kind
+		}
+	}
+	_, message, ok := strings.Cut(e.Message, "(Limit ")
+	limit, observed, closed := strings.Cut(message, ")")
+	if !ok || !closed || amount(limit) == 0 {
+		return
+	}
+	l.mentioned = true
+	l.allowed = amount(limit)
+	if p.r.Kind == Memory && strings.HasSuffix(limit, " MB") {
+		l.allowed *= 1.048576 // the kernel counts 2^20 bytes
+	}
+	_, observed, _ = strings.Cut(observed, "Observed ")
+	if per := periodOf(observed); per > 0 {
+		l.value, l.over, l.per = amount(observed)*per.Seconds(), per, per
+		l.allowed *= per.Seconds()
+	}
+}
+
 // amount reads a number and its unit, in bytes, seconds, pieces or as a share of one.
 func amount(s string) float64 {
 	number, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
@@ -48,7 +86,7 @@ func amount(s string) float64 {
 	if share, ok := strings.CutSuffix(number, "%"); ok {
 		number, scale = share, 0.01
 	}
-	f, err := strconv.ParseFloat(strings.TrimSuffix(number, "s"), 64)
+	f, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSuffix(number, "/sec"), "s"), 64)
 	if err != nil || !(f > 0 && f < 1e15) {
 		return 0
 	}

@@ -298,6 +298,7 @@ func (p *parser) finish() {
 		r.Kind = kinds[r.BugType]
 	}
 	p.finishText()
+	p.resource()
 	r.Limit = p.limit.finish()
 	r.Fatal = fatal[r.BugType] || r.Kind == Crash || r.Limit != nil && strings.Contains(strings.ToLower(r.Limit.Action), "kill")
 	p.finishPanic()

@@ -82,7 +82,8 @@ type Frame struct {
 }
 
 // Limit is a limit that a process exceeded: it used Value within Over, and Allowed within Per is
-// allowed. The unit depends on the kind: seconds of CPU time, wakeups, bytes written.
+// allowed. The unit depends on the kind: seconds of CPU time, wakeups, bytes written, bytes of memory,
+// threads. Value is 0 if the report says only what the limit is.
 type Limit struct {
 	Value   float64
 	Over    time.Duration

@@ -102,7 +102,9 @@ func reported(l *report.Located) []Fact {
 		f.add("topic", map[report.Kind]string{report.GPU: "graphics", report.SleepWake: "sleep"}[r.Kind])
 	}
 	if r.Limit != nil {
-		f.add("used", amount(r.Kind, r.Limit.Value, r.Limit.Over))
+		if r.Limit.Value > 0 {
+			f.add("used", amount(r.Kind, r.Limit.Value, r.Limit.Over))
+		}
 		f.add("limit", amount(r.Kind, r.Limit.Allowed, r.Limit.Per))
 		f.add("result", r.Limit.Action)
 	}
@@ -158,6 +160,10 @@ func amount(kind report.Kind, v float64, over time.Duration) string {
 		unit = " s of processor time"
 	case report.Wakeups:
 		unit = " wakeups"
+	case report.Memory:
+		return fmt.Sprintf("%.0f MiB of memory", v/(1<<20))
+	case report.Threads:
+		unit = " threads"
 	case report.DiskWrites:
 		return fmt.Sprintf("%.1f MB written in %g s", v/1e6, over.Seconds())
 	}
@@ -220,6 +226,8 @@ func sentenceOf(r *report.Report, f *Fact, frames []string) string {
 	text := who + " exceeded a limit"
 	if used, limit := f.label("used"), f.label("limit"); used != "" {
 		text = fmt.Sprintf("%s used %s; the limit is %s", who, used, limit)
+	} else if limit != "" {
+		text += ": " + limit
 	}
 	return text + in
 }
