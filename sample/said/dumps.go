@@ -162,7 +162,7 @@ func crashFiles(dir string) (all []dumped, err error) {
 		f.add("signal", signal)
 		f.add("frames", strings.Join(c.Stack[:min(8, len(c.Stack))], "; "))
 		f.Text = strings.TrimSuffix(name+" crashed: "+signal, ": ")
-		f.whole = wholeText("apport", name, c.PID, c.Time, c.Text, true)
+		f.whole = wholeText("apport", name, c.PID, c.Time, c.Text, c.Whole)
 		if c.Problem != "Crash" {
 			f.Kind, f.PID, f.Text = metric.EventKernel, 0, "the kernel reported a mistake of its own: "+c.Problem
 			f.add("topic", "kernel error")

@@ -117,8 +117,9 @@ type CrashFile struct {
 	PID        int
 	Stack      []string // the innermost functions, where apport has found them
 	// Text is what comes before the core, as it is, without environment, command line and what is
-	// packed.
-	Text string `json:"-"`
+	// packed. Whole is set if that is all, and not just what was read.
+	Text  string `json:"-"`
+	Whole bool   `json:"-"`
 }
 
 // maxHead is how much of a crash file is read. What matters comes before the core.
@@ -145,7 +146,7 @@ func ListCrashFiles(dir string) ([]CrashFile, error) {
 		if !ok {
 			continue
 		}
-		c.Path, c.Time = path, f.at
+		c.Path, c.Time, c.Whole = path, f.at, c.Whole || len(head) < maxHead
 		// "_usr_bin_foo.1000.crash"
 		if parts := strings.Split(f.name, "."); len(parts) >= 3 && c.UID == Unknown {
 			c.UID = number(parts[len(parts)-2])
@@ -198,6 +199,7 @@ func parseCrash(head []byte) (c CrashFile, ok bool) {
 		case "Pid":
 			c.PID = number(value)
 		case "CoreDump":
+			c.Whole = true
 			return c, ok
 		}
 	}

@@ -127,6 +127,19 @@ func TestListCrashFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := ListCrashFiles(dir)
+	for i, kept := range []struct {
+		text  string
+		whole bool
+	}{
+		{"ProblemType: Crash\nExecutablePath: /usr/bin/bar\x1b[31m\nSignal: 6\nPid: 5\n", true},
+		{strings.Replace(strings.Split(crashFile, "CoreDump")[0], "ProcCmdline: foo --password=hunter2\nProcEnviron:\n PATH=/bin\n PASSWORD=hunter2\n", "", 1), true},
+		{("ProblemType: KernelOops\nOopsText:\n" + strings.Repeat(" line\n", maxHead))[:maxHead], false},
+	} {
+		if i >= len(got) || got[i].Text != kept.text || got[i].Whole != kept.whole {
+			t.Fatalf("the text of file %d is not what comes before the core", i)
+		}
+		got[i].Text, got[i].Whole = "", false
+	}
 	want := []CrashFile{
 		{Path: filepath.Join(dir, "_usr_bin_bar.33.crash"), Executable: "/usr/bin/bar?[31m", Signal: 6, Problem: "Crash", Time: at.Add(-time.Hour), UID: 33, PID: 5},
 		{Path: filepath.Join(dir, "_usr_bin_foo.1000.crash"), Executable: "/usr/bin/foo", Signal: 11, Problem: "Crash", Package: "foo 1.2-3ubuntu1", Time: at, UID: 1000, PID: Unknown,
