@@ -23,6 +23,7 @@ var noQuestions = map[string]string{
 	"split":       "it writes archives",
 	"reduce":      "it changes archives",
 	"serve":       "it is the service",
+	"mcp":         "it is another service of the same questions",
 	"push":        "it sends what is recorded to a receiver",
 	"version":     "server reflection and health say who answers",
 	"man":         "it is about the program",
@@ -43,6 +44,7 @@ var noFields = map[string]string{
 	"utc":          "times in answers are instants",
 	"color":        "it is of terminals",
 	"show-command": "it is for people",
+	"from-server":  "it is of clients", "server-token-file": "it is of clients", "server-ca": "it is of clients",
 	// Of some.
 	"follow": "LiveService streams what is being recorded", "interval": "it is of --follow",
 	"top for": "it is of --follow", "rates for": "it is of --follow", "values for": "it is of --follow", "events for": "it is of --follow",

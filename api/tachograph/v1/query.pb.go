@@ -1446,7 +1446,9 @@ type MetricsQuestion struct {
 	// Names, beginnings of names or globs; empty: all.
 	Match []string `protobuf:"bytes,1,rep,name=match,proto3" json:"match,omitempty"`
 	// Also those that the machine could not supply.
-	All           bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	// Only those whose name or description has all of these words.
+	About         string `protobuf:"bytes,3,opt,name=about,proto3" json:"about,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1493,6 +1495,13 @@ func (x *MetricsQuestion) GetAll() bool {
 		return x.All
 	}
 	return false
+}
+
+func (x *MetricsQuestion) GetAbout() string {
+	if x != nil {
+		return x.About
+	}
+	return ""
 }
 
 // ExplainQuestion asks for the meaning of metrics.
@@ -2393,10 +2402,11 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\tinstances\x18\x02 \x03(\tR\tinstances\x12-\n" +
 	"\x04step\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12/\n" +
 	"\x05least\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05least\"\x12\n" +
-	"\x10ArchivesQuestion\"9\n" +
+	"\x10ArchivesQuestion\"O\n" +
 	"\x0fMetricsQuestion\x12\x14\n" +
 	"\x05match\x18\x01 \x03(\tR\x05match\x12\x10\n" +
-	"\x03all\x18\x02 \x01(\bR\x03all\"+\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\x12\x14\n" +
+	"\x05about\x18\x03 \x01(\tR\x05about\"+\n" +
 	"\x0fExplainQuestion\x12\x18\n" +
 	"\ametrics\x18\x01 \x03(\tR\ametrics\"9\n" +
 	"\vWhyQuestion\x12*\n" +
