@@ -67,18 +67,23 @@ func flagOf(word string) (name, value string, found bool) {
 	return "", "", false
 }
 
-// askServer runs a command line on a server, prints what it prints, and returns its exit status.
-func (a *app) askServer(server serverWords, args []string) int {
+// askServer runs a command line on a server, and prints what it prints. Its errors mean the exit
+// status of the command there.
+func (a *app) askServer(server serverWords, args []string) error {
 	ctx, stop := a.untilEnded()
 	defer stop()
 	status, err := a.fromServer(ctx, server, args)
 	a.stdout.Flush()
 	a.stderr.Flush()
-	if err != nil && ctx.Err() == nil && !completing(args) {
-		a.complain("replay: " + err.Error())
-		a.stderr.Flush()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && completing(args), err == nil && status == cli.Failed:
+		return errUntold // The server has said why.
+	case err == nil && status == cli.No:
+		return errNo
 	}
-	return status
+	return err
 }
 
 func (a *app) fromServer(ctx context.Context, server serverWords, args []string) (int, error) {

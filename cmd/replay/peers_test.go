@@ -185,7 +185,7 @@ func TestBufCurl(t *testing.T) {
 		return ran(t, "buf", append([]string{"curl", "--unix-socket", socket, "--http2-prior-knowledge"}, args...)...)
 	}
 	list := curl("--list-services", "--protocol", "grpc", "http://localhost")
-	if list != "grpc.health.v1.Health\nsysctl.SysctlService\ntachograph.v1.CatalogService\ntachograph.v1.LiveService\ntachograph.v1.QueryService\n" {
+	if list != "grpc.health.v1.Health\nsysctl.SysctlService\ntachograph.v1.CatalogService\ntachograph.v1.CommandService\ntachograph.v1.LiveService\ntachograph.v1.QueryService\n" {
 		t.Errorf("services:\n%s", list)
 	}
 	for _, protocol := range []string{"grpc", "grpcweb", "connect"} {

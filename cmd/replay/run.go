@@ -24,12 +24,7 @@ import (
 // run executes one command line and returns the exit status.
 func (a *app) run(args []string) int {
 	a.Words = args
-	if a.Given == nil {
-		if server, rest := serverOf(args); server != nil {
-			return a.askServer(server, rest)
-		}
-	}
-	err := a.execute(args)
+	err := a.answer(args)
 	defer a.stderr.Flush()
 	a.stdout.Flush()
 	switch {
@@ -52,6 +47,16 @@ func (a *app) run(args []string) int {
 		a.complain(strings.TrimSuffix(line, "\n"))
 	}
 	return cli.Failed
+}
+
+// answer executes one command line here, or on the server that it names.
+func (a *app) answer(args []string) error {
+	if a.Given == nil {
+		if server, rest := serverOf(args); server != nil {
+			return a.askServer(server, rest)
+		}
+	}
+	return a.execute(args)
 }
 
 // execute runs one command line.

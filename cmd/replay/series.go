@@ -21,6 +21,7 @@ type seriesFlags struct {
 	step      string
 	units     string
 	raw       bool
+	last      bool
 	explain   bool
 	follow    followFlags
 }
@@ -49,6 +50,13 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 	targets, err := query.Targets(a.Archive, defs, args)
 	if err != nil {
 		return r, nil, err
+	}
+	if f.last {
+		_, end, _ := query.Covered(a.Archive, r.Window)
+		if r.To == 0 || r.To > end {
+			r.To = end
+		}
+		r.From, r.Before = r.To, true
 	}
 	return r, targets, a.shape(&r, f, mode)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/replay/internal/out"
@@ -20,6 +22,9 @@ as well, and a table has it at its end.
 A METRIC is a name, the beginning of names (kernel.all), a pattern (disk.dev.*),
 a derived metric or an expression ('mem.util.used / mem.physmem').
 
+--last prints only the last value of each series, whenever it was read, and of
+instances only those that the last reading had.
+
 With --step there is one row for each step, at its end: the mean of instant
 values, the last reading of counters and of discrete values.
 
@@ -27,6 +32,7 @@ values, the last reading of counters and of discrete values.
 With --step a step is printed when it is over.`,
 		Example: `  replay values mem.util.free --from -10m
   replay values kernel.all.load --follow
+  replay values 'hw.*' kern.ostype --last
   replay values 'filesys.*' --instance /home --step 1h --format csv`,
 		Args: needMetrics,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,6 +40,7 @@ With --step a step is printed when it is over.`,
 		},
 	}
 	f.register(cmd)
+	cmd.Flags().BoolVar(&f.last, "last", false, "the last value of each")
 	f.follow.register(cmd)
 	return cmd
 }
@@ -42,6 +49,9 @@ With --step a step is printed when it is over.`,
 func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column string, mode query.Mode) error {
 	if err := f.follow.check(); err != nil {
 		return err
+	}
+	if f.follow.on && f.last {
+		return errors.New("--last is of what was recorded: leave it out, or --follow")
 	}
 	if f.follow.on {
 		return followSeries(a, cmd, f, args, column, mode)
@@ -62,6 +72,7 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 		defer bulk.Stop()
 	}
 	n := 0
+	kept := lasts{on: f.last}
 	cells := make([]out.Cell, 5)
 	names := query.NewNames(a.Archive, r)
 	doubts := a.doubts(r.Window)
@@ -79,10 +90,19 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 			cells[0], cells[2] = hostCell(&s.Archive.Host), out.Str(s.Name)
 			n += len(s.Wall)
 			for part := range names.Split(s, t.Indom()) {
+				if kept.keep(part, factor, doubts.of(t, part)) {
+					continue
+				}
 				if err := conv.rows(w, cells, part, factor, doubts.of(t, part)); err != nil {
 					return err
 				}
 			}
+		}
+	}
+	for _, l := range kept.present() {
+		cells[0], cells[2] = hostCell(&l.Archive.Host), out.Str(l.Name)
+		if err := conv.rows(w, cells, &l.Series, l.factor, l.doubt); err != nil {
+			return err
 		}
 	}
 	if err := w.Close(); err != nil {

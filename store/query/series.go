@@ -28,6 +28,14 @@ type Series struct {
 // Value returns the i-th value.
 func (s *Series) Value(i int) metric.Value { return s.At(s.Type, i) }
 
+// Last returns s with its last value only.
+func (s *Series) Last() Series {
+	last, n := *s, len(s.Wall)-1
+	last.Wall, last.Column = nil, metric.Column{}
+	last.push(s.Wall[n], s.Value(n))
+	return last
+}
+
 // reset empties s, keeping its capacity.
 func (s *Series) reset() {
 	s.Wall, s.Bits, s.Words, s.Miss = s.Wall[:0], s.Bits[:0], s.Words[:0:0], s.Miss[:0]

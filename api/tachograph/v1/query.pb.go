@@ -583,7 +583,9 @@ type ValuesQuestion struct {
 	// The units to convert to.
 	Units string `protobuf:"bytes,4,opt,name=units,proto3" json:"units,omitempty"`
 	// That it is said what was bridged or dropped, see QueryResponse.notes.
-	Explain       bool `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`
+	Explain bool `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`
+	// The last value of each series only.
+	Last          bool `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -649,6 +651,13 @@ func (x *ValuesQuestion) GetUnits() string {
 func (x *ValuesQuestion) GetExplain() bool {
 	if x != nil {
 		return x.Explain
+	}
+	return false
+}
+
+func (x *ValuesQuestion) GetLast() bool {
+	if x != nil {
+		return x.Last
 	}
 	return false
 }
@@ -2341,13 +2350,14 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\tinstances\x18\x02 \x03(\tR\tinstances\x12-\n" +
 	"\x04step\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12\x14\n" +
 	"\x05units\x18\x04 \x01(\tR\x05units\x12\x18\n" +
-	"\aexplain\x18\x05 \x01(\bR\aexplain\"\xa7\x01\n" +
+	"\aexplain\x18\x05 \x01(\bR\aexplain\"\xbb\x01\n" +
 	"\x0eValuesQuestion\x12\x18\n" +
 	"\ametrics\x18\x01 \x03(\tR\ametrics\x12\x1c\n" +
 	"\tinstances\x18\x02 \x03(\tR\tinstances\x12-\n" +
 	"\x04step\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12\x14\n" +
 	"\x05units\x18\x04 \x01(\tR\x05units\x12\x18\n" +
-	"\aexplain\x18\x05 \x01(\bR\aexplain\"\xe9\x01\n" +
+	"\aexplain\x18\x05 \x01(\bR\aexplain\x12\x12\n" +
+	"\x04last\x18\x06 \x01(\bR\x04last\"\xe9\x01\n" +
 	"\x0eRangesQuestion\x12\x18\n" +
 	"\ametrics\x18\x01 \x03(\tR\ametrics\x12\x1c\n" +
 	"\tinstances\x18\x02 \x03(\tR\tinstances\x12-\n" +
