@@ -116,7 +116,7 @@ func (j *judge) outside(id series) bool {
 			}
 		}
 	}
-	return j.moving[id.metric] || sinceItBegan[id.metric] || heardOf(id) || aboutTheReader(id)
+	return j.moving[id.metric] || sinceItBegan[id.metric] || ofSharers[id.metric] || heardOf(id) || aboutTheReader(id)
 }
 
 // heardOf reports whether a metric is about connections that the reader has heard of: each program
@@ -128,6 +128,10 @@ func heardOf(id series) bool {
 
 // sinceItBegan are counted by the recorder itself, since it runs.
 var sinceItBegan = map[string]bool{"proc.exited": true, "proc.forked": true, "proc.unseen": true, "proc.unseen_max": true, "proc.started": true}
+
+// ofSharers change when another process that has mapped the same file comes or goes, and the agent
+// keeps them for a minute.
+var ofSharers = map[string]bool{"proc.smaps.private_clean": true, "proc.smaps.shared_clean": true, "proc.smaps.pss": true}
 
 // aboutTheReader reports whether a value is that of a recorder.
 func aboutTheReader(id series) bool {
