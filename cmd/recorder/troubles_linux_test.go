@@ -81,7 +81,7 @@ func controlGroup(t *testing.T, name string, limit int) (dir string) {
 	return group
 }
 
-// A victim is a program that gets into trouble when it is told to.
+// A victim is a program that gets into trouble when a line comes on its input.
 type victim struct {
 	cmd *exec.Cmd
 	in  *os.File

@@ -13,7 +13,7 @@ import (
 )
 
 // around is how far at looks before and after the moment, and how near to it a gap must be to be
-// told to a program.
+// in an answer to a program.
 const around = 10 * time.Minute
 
 // finish prints the command line that gives the same answer again and the archives that the

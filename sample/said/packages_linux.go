@@ -105,7 +105,7 @@ type list struct {
 	stop      context.CancelFunc
 }
 
-// version tells one state of a file from another.
+// version identifies one state of a file.
 type version struct {
 	path string
 	size int64
