@@ -209,7 +209,7 @@ func TestRealTroubles(t *testing.T) {
 		if story := ask("deaths", pid, "--explain"); !strings.Contains(story, "\nmemory ") || !strings.Contains(story, "\ncpu ") || !strings.Contains(story, "\nlimit     48 MB in ") {
 			t.Errorf("%s: %s", c.trouble, story)
 		}
-		why := ask("why", "--from", from, "--to", to)
+		why := strings.Join(strings.Fields(ask("why", "--from", from, "--to", to)), " ") // it breaks lines
 		if _, first, _ := strings.Cut(why, "shopd (pid "); !strings.HasPrefix(first, pid) || !strings.Contains(strings.SplitN(first, "replay events", 2)[0], c.cause) {
 			t.Errorf("%s: why: %s", c.trouble, why)
 		}
