@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,6 +141,7 @@ var later = []string{`tick polled 10s
 // A rig is a service of a followed archive; a test says what is recorded.
 type rig struct {
 	*Service
+	mu    sync.Mutex // guards known and now, which the service reads while it streams
 	known *catalogue.Known
 	hub   *live.Hub
 	items chan archive.Item
@@ -160,7 +162,26 @@ func (r *rig) Next(ctx context.Context) (archive.Item, error) {
 func (r *rig) Position() follow.Position { return follow.Position{} }
 func (r *rig) Close() error              { return nil }
 
-func (r *rig) Known() (*catalogue.Known, error)                 { return r.known, nil }
+func (r *rig) Known() (*catalogue.Known, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known, nil
+}
+
+// clock returns the time of the service.
+func (r *rig) clock() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+// pass lets time pass.
+func (r *rig) pass(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = r.now.Add(d)
+}
+
 func (r *rig) Present(ctx context.Context) (*live.State, error) { return r.hub.Now(ctx) }
 
 // newRig must be called in a bubble. Without a text nothing has been recorded.
@@ -171,7 +192,7 @@ func newRig(t *testing.T, text string) *rig {
 	go r.hub.Run(t.Context())
 	var stopping context.Context
 	stopping, r.stop = context.WithCancelCause(t.Context())
-	r.Service = New(Options{Source: r, Now: func() time.Time { return r.now }, Patience: 10 * time.Second, Stopping: stopping})
+	r.Service = New(Options{Source: r, Now: r.clock, Patience: 10 * time.Second, Stopping: stopping})
 	if text != "" {
 		r.record(t, text)
 	}
@@ -187,7 +208,9 @@ func (r *rig) record(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	p := parts[0]
+	r.mu.Lock()
 	r.known = &catalogue.Known{Catalogue: selection.New(&p.Info, p.Catalog), Info: &p.Info}
+	r.mu.Unlock()
 	for _, tick := range p.Ticks[r.ticks:] {
 		for _, b := range tick.Blocks {
 			for _, in := range b.Rows {
@@ -197,7 +220,9 @@ func (r *rig) record(t *testing.T, text string) {
 			}
 		}
 		r.items <- archive.Item{Archive: &p.Info, Tick: tick}
+		r.mu.Lock()
 		r.now = tick.At.Time().Add(100 * time.Millisecond)
+		r.mu.Unlock()
 	}
 	r.ticks = len(p.Ticks)
 	r.items <- archive.Item{Archive: &p.Info, Present: true}

@@ -71,16 +71,16 @@ func TestGetMetrics(t *testing.T) {
 func TestOldValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, mac)
-		r.now = r.now.Add(59 * time.Second)
+		r.pass(59 * time.Second)
 		if got := r.get(t, "vm.pages")[0]; !strings.HasSuffix(got, "int32 1000") {
 			t.Errorf("%s", got)
 		}
-		r.now = r.now.Add(2 * time.Second)
+		r.pass(2 * time.Second)
 		got := r.get(t, "vm.pages", "kern.maxvnodes", "hw.memsize")
 		if !strings.HasSuffix(got[0], "error has not been read since 2026-11-20T03:00:00Z") || strings.Contains(got[1]+got[2], "error") {
 			t.Errorf("%q", got)
 		}
-		r.now = r.now.Add(20 * time.Minute)
+		r.pass(20 * time.Minute)
 		if got := r.get(t, "hw.memsize")[0]; !strings.Contains(got, "error has not been read since") {
 			t.Errorf("long after the recording: %s", got)
 		}
