@@ -54,7 +54,7 @@ func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
 		ctx:        context.Background(),
 		stdin:      os.Stdin,
 		session:    session{Scope: scope.New(c, openStore, ownDefinitions), follows: followArchives},
-		page:       page{clock: c, stdout: visible.NewWriter(stdout, false), stderr: visible.NewWriter(stderr, false)},
+		page:       page{clock: c, stdout: visible.NewWriter(stdout, false), stderr: visible.NewWriter(stderr, false), env: os.Getenv},
 		damageTold: make(map[string]bool),
 	}
 }

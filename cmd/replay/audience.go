@@ -82,7 +82,7 @@ func (p *page) watched() *os.File {
 // style sets colours and letters as the flags and the locale have them.
 func (p *page) style() {
 	if p.table() && !p.color {
-		p.color = wantsColor(p.colorFlag, p.terminalOut, os.Getenv)
+		p.color = wantsColor(p.colorFlag, p.terminalOut, p.env)
 	}
 	p.stdout.Styles(p.color)
 	if p.ascii && p.table() {

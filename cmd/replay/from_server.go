@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -100,7 +99,7 @@ func (a *app) fromServer(ctx context.Context, server serverWords, args []string)
 	client := tachographv1connect.NewCommandServiceClient(to.Client(), to.Base())
 	stream, err := client.Run(ctx, connect.NewRequest(&tachographv1.RunRequest{
 		Args: args, Width: uint32(max(a.width, 0)), Height: uint32(max(a.height, 0)), Server: address,
-		Color: wantsColor(colorAuto, a.terminalOut, os.Getenv)}))
+		Color: wantsColor(colorAuto, a.terminalOut, a.env)}))
 	if err != nil {
 		return cli.Failed, serverError(to, err)
 	}

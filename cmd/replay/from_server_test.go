@@ -146,3 +146,41 @@ func TestHostileServer(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, o.String(), e.String())
 	}
 }
+
+// TestColorsAreTheClients has colours depend on the client's terminal, flags and environment, not
+// on the server's.
+func TestColorsAreTheClients(t *testing.T) {
+	t.Setenv("CLICOLOR_FORCE", "1") // the server's
+	dir := recordedMac(t, false)
+	server := serveCommands(t, ask.DefaultLimits, dir)
+	for _, c := range []struct {
+		args     string
+		terminal bool
+		env      string
+		want     bool
+	}{
+		{"top", false, "", false},
+		{"top", true, "", true},
+		{"top", true, "NO_COLOR", false},
+		{"top --color never", true, "", false},
+		{"top --color always", false, "", true},
+		{"top", false, "CLICOLOR_FORCE", true},
+	} {
+		for _, where := range []string{"--archive=" + dir, "--from-server=" + server} {
+			var o strings.Builder
+			a := newApp(&o, &o, func() time.Time { return testNow })
+			a.terminalOut, a.env = c.terminal, func(name string) string {
+				if name == c.env {
+					return "1"
+				}
+				return ""
+			}
+			if c.terminal {
+				a.width = 80
+			}
+			if status := a.run(append(words(c.args), where)); status != 0 || strings.Contains(o.String(), "\x1b[1m") != c.want {
+				t.Errorf("%+v, %s: status %d, %q", c, where, status, o.String())
+			}
+		}
+	}
+}

@@ -20,6 +20,7 @@ type page struct {
 	terminalOut    bool // stdout is a terminal
 	progress       bool // stderr is a terminal
 	colorFlag      string
+	env            func(string) string // the variables of who looks
 
 	// Flags.
 	format      string

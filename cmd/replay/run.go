@@ -132,10 +132,25 @@ func commandLines(given scope.Given, now func() time.Time) ask.RunLine {
 		a := newApp(l.Output, l.Errors, now)
 		a.ctx, a.Given = ctx, &given
 		a.width, a.height = l.Width, l.Height
-		a.terminalOut, a.color = false, l.Color
+		a.terminalOut, a.env = l.Width > 0, colorOf(l)
 		a.OwnDefinitions = func() string { return "" }
 		a.Open = func(paths ...string) (reader, error) { return openFor(ctx, paths...) }
 		return a.run(l.Args)
+	}
+}
+
+// colorOf returns what the environment of a client says of colours, which need not be what this
+// program's says.
+func colorOf(l ask.Line) func(string) string {
+	says := "NO_COLOR"
+	if l.Color {
+		says = "CLICOLOR_FORCE"
+	}
+	return func(name string) string {
+		if name == says {
+			return "1"
+		}
+		return ""
 	}
 }
 
