@@ -56,6 +56,9 @@ func (a *app) metrics(patterns []string, all bool, about string) error {
 			text := strings.ToLower(d.Name + " " + d.Help)
 			return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 		})
+		if len(list) == 0 {
+			return nothing("no metric has %q in its name or description: try fewer words", about)
+		}
 	}
 	w, err := a.rows(
 		out.Metric, out.Column{Name: "type"}, out.Column{Name: "semantics", Keep: 3}, out.Column{Name: "units", Keep: 4},
