@@ -70,7 +70,8 @@ func TestPCPRecords(t *testing.T) {
 		counted[m[1]] = max(counted[m[1]], n)
 	}
 	for _, m := range told {
-		if len(m.Values) == 0 || m.Type == "string" || strings.HasPrefix(m.Name, pcp.Root+".control.") {
+		// Connections of other tests end at any time, and on a busy machine lists of them are rarer.
+		if len(m.Values) == 0 || m.Type == "string" || strings.HasPrefix(m.Name, pcp.Root+".network.persocket.") || strings.HasPrefix(m.Name, pcp.Root+".control.") {
 			continue
 		}
 		if n := counted[m.Name]; n < samples-1 { // a counter's values are the rates between
