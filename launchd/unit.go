@@ -17,6 +17,9 @@ import (
 //     has written down: its journal, core dumps and crash files.
 //   - CAP_NET_ADMIN: to hear of the end of every process (taskstats).
 //   - CAP_CHOWN: to give archives to the group that may read them.
+//   - CAP_PERFMON: the kernel's sampler of running threads (perf_event_open), and its tracepoints.
+//   - CAP_CHECKPOINT_RESTORE: the files that code was mapped from although they have been removed
+//     since (/proc/PID/map_files), as every library has been that an update replaced.
 //
 // What it keeps, although systemd would rate the unit as safer without it: the network
 // (interfaces and sockets are those of the host; finished archives are shipped over it), the
@@ -46,11 +49,11 @@ UMask=0077
 LimitNOFILE=%d
 StateDirectory=tachograph
 StateDirectoryMode=0750
-%sReadWritePaths=%s
+%s%sReadWritePaths=%s
 
 [Install]
 WantedBy=multi-user.target
-`, strings.Join(words, " "), throttleSeconds, exitSeconds, openFilesLinux, readsAll, quoteUnit(l.Archives))
+`, strings.Join(words, " "), throttleSeconds, exitSeconds, openFilesLinux, readsAll, samplesStacks, quoteUnit(l.Archives))
 }
 
 // readsAll are the settings for services that read everything and change nothing.
@@ -76,6 +79,13 @@ MemoryDenyWriteExecute=yes
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
 SystemCallErrorNumber=EPERM
+`
+
+// samplesStacks adds to readsAll what sampling stacks needs. The kernel writes samples into memory
+// that cannot be swapped; the limit is what sample/stack/perf takes at most.
+const samplesStacks = `CapabilityBoundingSet=CAP_CHECKPOINT_RESTORE CAP_PERFMON
+SystemCallFilter=perf_event_open
+LimitMEMLOCK=64M
 `
 
 // quoteUnit quotes a word for a unit file, where % begins a specifier.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tachograph/launchd"
+	"tachograph/launchd/launchdtest"
 	"tachograph/sample/metric"
 	"tachograph/sample/systemd/journaldtest"
 	"tachograph/testdata/built"
@@ -56,13 +57,15 @@ func TestTheUnitMayReadWhatSystemdWrites(t *testing.T) {
 	hide("var/lib/systemd/pstore")
 	hide(journal)
 
-	_, rights, ok := strings.Cut(string(launchd.LinuxLayout().SystemdUnit()), "\nCapabilityBoundingSet=CAP_")
-	rights, _, _ = strings.Cut(rights, "\n")
-	if !ok {
+	rights := launchdtest.Settings(launchd.LinuxLayout().SystemdUnit(), "CapabilityBoundingSet")
+	if len(rights) == 0 {
 		t.Fatal("the unit names no capabilities")
 	}
-	rights = "-all,+" + strings.ToLower(strings.ReplaceAll(rights, " CAP_", ",+"))
-	cmd := d.Command("setpriv", "--bounding-set", rights, "--no-new-privs", "/tmp/recorder", "run", "--archive", "/var/lib/tachograph", "--config", "/tmp/config.toml")
+	bounding := "-all"
+	for _, name := range rights {
+		bounding += ",+" + strings.ToLower(strings.TrimPrefix(name, "CAP_"))
+	}
+	cmd := d.Command("setpriv", "--bounding-set", bounding, "--no-new-privs", "/tmp/recorder", "run", "--archive", "/var/lib/tachograph", "--config", "/tmp/config.toml")
 	cmd.Env = recorderEnv()
 	p := launch(t, cmd)
 	p.dir = in("var/lib/tachograph")
