@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
+
+	"tachograph/sample/xz"
 )
 
 // memory is what the reading of files takes besides the files themselves. Files that are read by
@@ -103,7 +105,7 @@ func (m *memory) unpack(f *File, flags byte, packed []byte, limit int) (text []b
 	m.text = m.text[:0]
 	switch flags {
 	case isXZ:
-		m.text, err = appendXZ(m.text, packed, limit)
+		m.text, err = xz.Append(m.text, packed, limit)
 	case isLZ4:
 		if len(packed) < 8 { // the size of the text
 			return nil, errPacked

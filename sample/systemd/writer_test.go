@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"tachograph/sample/xz/xztest"
 )
 
 // writer writes a journal file as journald does, but for hash tables, which readers of all entries
@@ -76,7 +78,7 @@ func packed(t testing.TB, kind byte, text string) string {
 	t.Helper()
 	switch kind {
 	case isXZ:
-		return string(packXZ(t, []byte(text)))
+		return string(xztest.Pack(t, []byte(text), 0))
 	case isLZ4:
 		// One sequence, without a copy.
 		out := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))

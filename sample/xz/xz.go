@@ -1,22 +1,56 @@
-package systemd
+// Package xz unpacks .xz streams that journald and linkers write: with LZMA2 as the only filter. What
+// has been unpacked is its own dictionary, so that no memory is taken because a number in the data
+// asks for it, and never more than the caller allows.
+package xz
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 )
 
-// appendXZ appends what the first block of an .xz stream holds, up to limit bytes. What has been
-// unpacked is its own dictionary, so that no memory is taken because a number in the data asks for
-// it. The only filter is LZMA2, which is what journald uses. Checksums are not compared: journald
-// writes none.
-func appendXZ(dst, src []byte, limit int) ([]byte, error) {
-	if len(src) < 13 || !bytes.HasPrefix(src, []byte("\xfd7zXZ\x00")) {
-		return dst, errPacked
+var errDamaged = errors.New("compressed data are damaged")
+
+const (
+	headerSize = 12
+	magic      = "\xfd7zXZ\x00"
+)
+
+// checkSizes are the sizes of the checksums behind a block, by their kind.
+var checkSizes = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
+
+// Append appends what the blocks of a stream hold, up to limit bytes. It does not compare
+// checksums: journald writes none.
+func Append(dst, src []byte, limit int) ([]byte, error) {
+	if len(src) <= headerSize || !bytes.HasPrefix(src, []byte(magic)) {
+		return dst, errDamaged
 	}
-	src = src[12:]
-	size := (int(src[0]) + 1) * 4
+	check := checkSizes[src[7]&15]
+	src = src[headerSize:]
+	for end := len(dst) + limit; ; {
+		size, ok := blockHeader(src)
+		if !ok {
+			return dst, errDamaged
+		}
+		var rest []byte
+		var err error
+		if dst, rest, err = appendLZMA2(dst, src[size:], end-len(dst)); err != nil || len(dst) == end {
+			return dst, err
+		}
+		// Each block begins at a multiple of four; the list of all blocks begins with a zero.
+		used := (len(src)-len(rest)+3)&^3 + check
+		if used >= len(src) || src[used] == 0 {
+			return dst, nil
+		}
+		src = src[used:]
+	}
+}
+
+// blockHeader returns the size of the header of a block, if the block can be unpacked.
+func blockHeader(src []byte) (size int, ok bool) {
+	size = (int(src[0]) + 1) * 4
 	if src[0] == 0 || size > len(src) || src[1]&^0xc0 != 0 {
-		return dst, errPacked
+		return 0, false
 	}
 	header := src[2 : size-4]
 	for _, bit := range []byte{0x40, 0x80} { // the sizes of the block, packed and unpacked
@@ -25,30 +59,28 @@ func appendXZ(dst, src []byte, limit int) ([]byte, error) {
 		}
 		_, n := binary.Uvarint(header)
 		if n <= 0 {
-			return dst, errPacked
+			return 0, false
 		}
 		header = header[n:]
 	}
-	if len(header) < 3 || header[0] != 0x21 || header[1] != 1 {
-		return dst, errPacked
-	}
-	return appendLZMA2(dst, src[size:], limit)
+	const lzma2 = 0x21
+	return size, len(header) >= 3 && header[0] == lzma2 && header[1] == 1
 }
 
-// appendLZMA2 unpacks chunks until their end or the limit.
-func appendLZMA2(dst, src []byte, limit int) ([]byte, error) {
+// appendLZMA2 unpacks chunks until their end or the limit, and returns what follows.
+func appendLZMA2(dst, src []byte, limit int) (out, rest []byte, err error) {
 	d := lzma{out: dst, start: len(dst), end: len(dst) + limit}
 	ready, fresh := false, false
 	for {
 		if len(src) == 0 {
-			return d.out, errPacked
+			return d.out, nil, errDamaged
 		}
 		control := src[0]
 		if control == 0 || len(d.out) == d.end {
-			return d.out, nil
+			return d.out, src[1:], nil
 		}
 		if len(src) < 3 {
-			return d.out, errPacked
+			return d.out, nil, errDamaged
 		}
 		size := int(binary.BigEndian.Uint16(src[1:])) + 1
 		if control == 1 || control >= 0xe0 {
@@ -56,27 +88,27 @@ func appendLZMA2(dst, src []byte, limit int) ([]byte, error) {
 		}
 		if control < 0x80 {
 			if control > 2 || !fresh {
-				return d.out, errPacked
+				return d.out, nil, errDamaged
 			}
 			src = src[3:]
 			if n := min(size, d.end-len(d.out)); n <= len(src) {
 				d.out = append(d.out, src[:n]...)
 			}
 			if size > len(src) {
-				return d.out, errPacked
+				return d.out, nil, errDamaged
 			}
 			src = src[size:]
 			continue
 		}
 		if len(src) < 6 || !fresh {
-			return d.out, errPacked
+			return d.out, nil, errDamaged
 		}
 		size += int(control&0x1f) << 16
 		packed := int(binary.BigEndian.Uint16(src[3:])) + 1
 		src = src[5:]
 		if control >= 0xc0 {
 			if !d.setup(src[0]) {
-				return d.out, errPacked
+				return d.out, nil, errDamaged
 			}
 			src, ready = src[1:], true
 		}
@@ -84,14 +116,14 @@ func appendLZMA2(dst, src []byte, limit int) ([]byte, error) {
 			d.reset()
 		}
 		if !ready {
-			return d.out, errPacked
+			return d.out, nil, errDamaged
 		}
 		chunk := src[:min(packed, len(src))]
 		if !d.chunk(chunk, min(size, d.end-len(d.out))) || packed > len(src) && len(d.out) < d.end {
-			return d.out, errPacked
+			return d.out, nil, errDamaged
 		}
 		if len(d.out) == d.end {
-			return d.out, nil
+			return d.out, nil, nil
 		}
 		src = src[packed:]
 	}
