@@ -127,8 +127,9 @@ func (m *images) headers(from origin) *symbol.ELF {
 }
 
 // Open opens the file of an image that this Sampler gave, for a symbol.Namer: in the process's
-// own root, and even if the file was removed.
-func (s *Sampler) Open(m *stack.Image) (io.ReaderAt, int64, error) {
+// own root, and even if the file was removed. If debug is a path, it opens the file that the
+// process, or else this one, has there.
+func (s *Sampler) Open(m *stack.Image, debug string) (io.ReaderAt, int64, error) {
 	if s.images == nil {
 		return nil, 0, errNever
 	}
@@ -138,7 +139,10 @@ func (s *Sampler) Open(m *stack.Image) (io.ReaderAt, int64, error) {
 	if !known {
 		return nil, 0, errNever
 	}
-	if m.Path == "[vdso]" {
+	switch {
+	case debug != "":
+		return openFirst([]string{fmt.Sprintf("/proc/%d/root%s", from.pid, debug), debug}, nil)
+	case m.Path == "[vdso]":
 		return vdso(from)
 	}
 	return from.open()
@@ -159,6 +163,13 @@ func (o origin) open() (*os.File, int64, error) {
 	} else {
 		names = append(names, fmt.Sprintf("/proc/%d/root%s", o.pid, o.file.path), o.file.path)
 	}
+	return openFirst(names, func(i int, st *unix.Stat_t) bool {
+		return i == 0 || o.file.inode == 0 || st.Ino == o.file.inode
+	})
+}
+
+// openFirst opens the first of these files that is there, an ordinary file, and right.
+func openFirst(names []string, isRight func(i int, st *unix.Stat_t) bool) (*os.File, int64, error) {
 	for i, name := range names {
 		// There may be a pipe or a device of that name, which could block, or do something,
 		// when opened: so the type is checked before.
@@ -167,7 +178,7 @@ func (o origin) open() (*os.File, int64, error) {
 			continue
 		}
 		var st unix.Stat_t
-		right := unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && (i == 0 || o.file.inode == 0 || st.Ino == o.file.inode)
+		right := unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && (isRight == nil || isRight(i, &st))
 		var f *os.File
 		if right {
 			f, err = os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))

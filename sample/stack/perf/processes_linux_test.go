@@ -192,7 +192,7 @@ func TestOwnMaps(t *testing.T) {
 		}
 		vdso = true
 		s := &Sampler{images: m}
-		b, size, err := s.Open(image)
+		b, size, err := s.Open(image, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,9 +31,13 @@ func OpenDirectory(dir string) (*Directory, error) {
 	if target, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = target
 	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	d := &Directory{files: make(map[string][]string), tables: make(map[string]*Table)}
 	seen := 0
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == dir:
 			return err
@@ -75,19 +79,24 @@ func identify(path string) []string {
 
 // Find returns the table of the image with this ID; nil if no file below the directory has it.
 // If several files do, such as a stripped program and its debug file, it returns the table with
-// the most functions.
+// the most functions; if all are stripped, also with those of the debug file where debuggers look
+// for it, which may be outside of the directory.
 func (d *Directory) Find(id string) *Table {
 	if t, known := d.tables[id]; known || id == "" {
 		return t
 	}
 	var best *Table
+	var at string
 	for _, path := range d.files[id] {
 		t, err := OpenImage(path, id)
 		if err == nil && (best == nil || t.tells() > best.tells()) {
-			best = t
+			best, at = t, path
 		}
 	}
 	if best != nil {
+		if more := best.debugTable(at, openRegular, maxAllBytes); more != nil {
+			best = best.joined(more)
+		}
 		if d.bytes += best.Bytes(); d.bytes > maxAllBytes {
 			clear(d.tables)
 			d.bytes = best.Bytes()

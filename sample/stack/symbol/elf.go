@@ -223,11 +223,13 @@ func (f *ELF) sectionNames() []byte {
 }
 
 // table reads the names of functions: of all functions if the file still has its symbols, else
-// of the exported ones, and Go's own table as well.
+// of the exported ones and those that its makers left in compressed form, and Go's own table as
+// well.
 func (f *ELF) table() (*Table, error) {
 	var b builder
 	symbols := f.sectionOf(elf.SHT_SYMTAB)
-	if symbols == nil {
+	stripped := symbols == nil
+	if stripped {
 		symbols = f.sectionOf(elf.SHT_DYNSYM)
 	}
 	var textStart uint64
@@ -236,8 +238,15 @@ func (f *ELF) table() (*Table, error) {
 			return nil, err
 		}
 	}
+	names := f.sectionNames()
+	if stripped {
+		f.readPacked(names, &b)
+	}
 	t := b.table(f.ID)
-	t.lines = f.goLines(textStart)
+	t.lines = f.goLines(names, textStart)
+	if t.stripped = stripped; stripped {
+		t.link = f.debugLink(names)
+	}
 	return t, nil
 }
 
@@ -295,8 +304,7 @@ func (f *ELF) readSymbols(s *section, b *builder, textStart *uint64) error {
 }
 
 // goLines reads Go's own table, if the program has one.
-func (f *ELF) goLines(textStart uint64) *lines {
-	names := f.sectionNames()
+func (f *ELF) goLines(names []byte, textStart uint64) *lines {
 	s := f.sectionNamed(names, ".gopclntab")
 	if s == nil || s.kind == elf.SHT_NOBITS {
 		return nil

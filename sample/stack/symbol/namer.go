@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,12 +10,17 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Opener opens the file of an image. The Namer closes r if it is an io.Closer.
-type Opener func(*stack.Image) (r io.ReaderAt, size int64, err error)
+// Opener opens the file of an image; or, if debug is a path, the file that processes with this
+// image have there. The Namer closes r if it is an io.Closer.
+type Opener func(m *stack.Image, debug string) (r io.ReaderAt, size int64, err error)
 
 // OpenPath opens an image at its path.
-func OpenPath(m *stack.Image) (io.ReaderAt, int64, error) {
-	f, size, err := regular(m.Path)
+func OpenPath(m *stack.Image, debug string) (io.ReaderAt, int64, error) {
+	return openRegular(cmp.Or(debug, m.Path))
+}
+
+func openRegular(path string) (io.ReaderAt, int64, error) {
+	f, size, err := regular(path)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -120,6 +126,13 @@ func (n *Namer) table(m *stack.Image) *Table {
 	if err != nil {
 		n.Why = fmt.Sprintf("%s: %v", m.Path, err)
 	}
+	if t != nil && t.stripped {
+		own, open, most := t, func(path string) (io.ReaderAt, int64, error) { return n.open(m, path) }, n.bytes
+		more, _ := Within(&n.left, oneFile, func() (*Table, error) { return own.debugTable(m.Path, open, most), nil })
+		if more != nil {
+			t = t.joined(more)
+		}
+	}
 	if t != nil {
 		if n.bytes -= t.Bytes(); n.bytes < 0 {
 			n.Why = fmt.Sprintf("%s: its symbols take %d MB, more than the budget has", m.Path, t.Bytes()>>20)
@@ -132,7 +145,7 @@ func (n *Namer) table(m *stack.Image) *Table {
 }
 
 func (n *Namer) read(m *stack.Image) (*Table, error) {
-	r, size, err := n.open(m)
+	r, size, err := n.open(m, "")
 	if err != nil {
 		return nil, err
 	}

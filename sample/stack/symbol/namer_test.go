@@ -26,8 +26,8 @@ func write(t *testing.T, path string, b []byte) {
 }
 
 // stripped is elfFile without its symbols, with the same ID.
-func stripped() []byte {
-	b := elfFile()
+func stripped(more ...madeSection) []byte {
+	b := elfFile(more...)
 	little.PutUint32(b[little.Uint64(b[40:])+2*64+4:], 0)
 	return b
 }
@@ -139,7 +139,7 @@ func TestNamerKeepsToItsBudget(t *testing.T) {
 	opened := 0
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
-	open := func(m *stack.Image) (io.ReaderAt, int64, error) {
+	open := func(m *stack.Image, _ string) (io.ReaderAt, int64, error) {
 		opened++
 		if m.Path == "hangs" {
 			<-hang

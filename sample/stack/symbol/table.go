@@ -31,6 +31,8 @@ type Table struct {
 	functions []function // by start
 	names     []byte     // of the functions, each ended by a zero; the name at 0 is empty
 	lines     *lines     // of programs in Go
+	stripped  bool       // the ELF file has no symbols but exported ones
+	link      debugLink  // where it says that the others are
 }
 
 // function is where a function begins, and how long it is. An entry without a name only marks
@@ -125,6 +127,21 @@ func (b *builder) add(start, size, end uint64, name string) error {
 	}
 	b.functions = append(b.functions, c)
 	return nil
+}
+
+// join adds the functions of another builder, if there is room for all of them.
+func (b *builder) join(more *builder) {
+	if len(b.functions)+len(more.functions) > maxFunctions || len(b.names)+len(more.names) > maxNames {
+		return
+	}
+	by := uint32(len(b.names))
+	b.names = append(b.names, more.names...)
+	for _, c := range more.functions {
+		if c.name != 0 {
+			c.name += by
+		}
+		b.functions = append(b.functions, c)
+	}
 }
 
 // table sorts the functions. Of several at one address it keeps the first with a name, and if
