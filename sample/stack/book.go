@@ -32,6 +32,7 @@ type entry struct {
 	image   *entry // of a frame
 	count   uint64
 	running uint64
+	waited  uint64
 }
 
 // frameKey identifies a frame in the tree of calls.
@@ -47,6 +48,14 @@ type path struct {
 	thread Thread
 	wait   string
 	end    End
+	frame  *entry
+	waker  wakerKey
+}
+
+// wakerKey identifies the thread that a stack's thread waits for, and its stack.
+type wakerKey struct {
+	known  bool
+	thread Thread
 	frame  *entry
 }
 
@@ -72,23 +81,34 @@ func (b *Book) begin() {
 
 // Add counts s in the current tick.
 func (b *Book) Add(s *Sample) {
-	if len(s.Frames) == 0 || s.Count == 0 {
+	if len(s.Frames) == 0 || s.Count == 0 && s.Waited == 0 {
 		return
 	}
 	b.samples++
 	count := uint64(s.Count)
-	frames := s.Frames[:min(len(s.Frames), MaxDepth)]
-	var inner *entry
+	inner := b.chain(s.Frames, count)
+	var waker wakerKey
+	if s.Waker != nil {
+		// The sample is none of the waker's: its frames count nothing.
+		waker = wakerKey{known: true, thread: s.Waker.Thread, frame: b.chain(s.Waker.Frames, 0)}
+	}
+	e := b.stack(s, inner, waker)
+	b.count(stackGroup, e, count)
+	e.waited += s.Waited
+	if s.State == Running {
+		e.running += count
+	}
+}
+
+// chain counts a sample for the frames of a stack, and returns the innermost.
+func (b *Book) chain(frames []Frame, count uint64) (inner *entry) {
+	frames = frames[:min(len(frames), MaxDepth)]
 	for i := len(frames) - 1; i >= 0; i-- {
 		inner = b.frame(&frames[i], inner)
 		b.count(frameGroup, inner, count)
 		b.count(imageGroup, inner.image, count)
 	}
-	e := b.stack(s, inner)
-	b.count(stackGroup, e, count)
-	if s.State == Running {
-		e.running += count
-	}
+	return inner
 }
 
 // count counts a sample for e once, even if e occurs in it several times.
@@ -97,7 +117,7 @@ func (b *Book) count(group int, e *entry, count uint64) {
 		return
 	}
 	if e.sample = b.samples; e.tick != b.ticks {
-		e.tick, e.count, e.running = b.ticks, 0, 0
+		e.tick, e.count, e.running, e.waited = b.ticks, 0, 0, 0
 		b.rows[group] = append(b.rows[group], e)
 	}
 	e.count += count
@@ -151,8 +171,8 @@ func (b *Book) image(m *Image) *entry {
 	return e
 }
 
-func (b *Book) stack(s *Sample, inner *entry) *entry {
-	at := path{thread: s.Thread, wait: s.Wait, end: s.End, frame: inner}
+func (b *Book) stack(s *Sample, inner *entry, waker wakerKey) *entry {
+	at := path{thread: s.Thread, wait: s.Wait, end: s.End, frame: inner, waker: waker}
 	e := b.stacks[at]
 	if e != nil {
 		return e
@@ -167,8 +187,28 @@ func (b *Book) stack(s *Sample, inner *entry) *entry {
 	e.label(LabelFrame, inner.Key)
 	e.label(LabelWait, s.Wait)
 	e.label(LabelEnd, s.End.String())
+	if waker.known {
+		e.waker(&waker)
+	}
 	b.stacks[at] = e
 	return e
+}
+
+// waker labels a stack with the thread that its thread waits for.
+func (e *entry) waker(w *wakerKey) {
+	if w.thread.PID == 0 {
+		e.label(LabelWaker, Interrupt)
+	} else {
+		e.label(LabelWaker, w.thread.Command)
+		e.label(LabelWakerPID, strconv.Itoa(int(w.thread.PID)))
+	}
+	if w.thread.TID != 0 {
+		e.label(LabelWakerTID, strconv.FormatUint(w.thread.TID, 10))
+	}
+	e.label(LabelWakerThread, w.thread.Name)
+	if w.frame != nil {
+		e.label(LabelWakerFrame, w.frame.Key)
+	}
 }
 
 func (b *Book) enter(name string) *entry {
@@ -201,6 +241,7 @@ func (b *Book) Tick(at metric.Stamp) *metric.Tick {
 			block.Cols[0].Bits = append(block.Cols[0].Bits, min(e.count, 1<<32-1))
 			if g == stackGroup {
 				block.Cols[1].Bits = append(block.Cols[1].Bits, min(e.running, 1<<32-1))
+				block.Cols[2].Bits = append(block.Cols[2].Bits, e.waited)
 			}
 		}
 		b.rows[g] = b.rows[g][:0]

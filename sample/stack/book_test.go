@@ -27,7 +27,7 @@ func show(t *metric.Tick) string {
 			fmt.Fprintf(&text, "%s %s %q", b.Group.Indom, in.Key[strings.IndexByte(in.Key, '.')+1:], in.Name)
 			for _, l := range in.Labels {
 				value := l.Value
-				if l.Name == LabelCaller || l.Name == LabelImage || l.Name == LabelFrame {
+				if l.Name == LabelCaller || l.Name == LabelImage || l.Name == LabelFrame || l.Name == LabelWakerFrame {
 					value = value[strings.IndexByte(value, '.')+1:]
 				}
 				fmt.Fprintf(&text, " %s=%s", l.Name, value)
@@ -59,6 +59,15 @@ func TestBook(t *testing.T) {
 	b.Add(seenBy(7, Running, 1, inner, inner, main)) // a function that calls itself
 	b.Add(seenBy(9, Running, 0, inner))
 	b.Add(seenBy(9, Running, 1))
+	for range 2 { // measured waits, which the clock did not see: of a thread that another woke
+		slept := seenBy(8, Waiting, 0, entry, read, main)
+		slept.Waited = 3e9
+		slept.Waker = &Waker{Thread: Thread{PID: 7, Command: "app", TID: 9, Name: "worker"}, Frames: []Frame{{Image: app, Address: 0x1030, Name: "unlock"}}}
+		b.Add(slept)
+	}
+	timer := seenBy(8, Waiting, 0, entry, read, main)
+	timer.Waited, timer.Waker = 1000, &Waker{}
+	b.Add(timer)
 	at := metric.Stamp{Wall: 6e9, Awake: 1, Cont: 1}
 	got := show(b.Tick(at))
 	const want = `stack image 1 "/opt/app" id=AA base=4096 7
@@ -68,9 +77,12 @@ stack frame 3 "work" caller=2 image=1 offset=32 5
 stack frame 6 "read" caller=2 image=5 offset=4 2
 stack frame 7 "sys_read" caller=6 offset=4294901761 kernel=yes 2
 stack frame 9 "work" caller=3 image=1 offset=32 1
-stack 4 "000007 app" process=7/100 pid=7 tid=7 frame=3 4 4
-stack 8 "000007 app" process=7/100 pid=7 tid=8 thread=io frame=7 wait=pipe_read end=broken 2 0
-stack 10 "000007 app" process=7/100 pid=7 tid=7 frame=9 1 1
+stack frame 11 "unlock" image=1 offset=48 0
+stack 4 "000007 app" process=7/100 pid=7 tid=7 frame=3 4 4 0
+stack 8 "000007 app" process=7/100 pid=7 tid=8 thread=io frame=7 wait=pipe_read end=broken 2 0 0
+stack 10 "000007 app" process=7/100 pid=7 tid=7 frame=9 1 1 0
+stack 12 "000007 app" process=7/100 pid=7 tid=8 frame=7 waker=app waker_pid=7 waker_tid=9 waker_thread=worker waker_frame=11 0 0 6000000000
+stack 13 "000007 app" process=7/100 pid=7 tid=8 frame=7 waker=interrupt 0 0 1000
 `
 	if got != want {
 		t.Errorf("the first tick is\n%swant\n%s", got, want)
@@ -81,7 +93,7 @@ stack 10 "000007 app" process=7/100 pid=7 tid=7 frame=9 1 1
 	const second = `stack image 1 "/opt/app" id=AA base=4096 2
 stack frame 2 "main" image=1 offset=16 file=main.c line=3 2
 stack frame 3 "work" caller=2 image=1 offset=32 2
-stack 4 "000007 app" process=7/100 pid=7 tid=7 frame=3 2 0
+stack 4 "000007 app" process=7/100 pid=7 tid=7 frame=3 2 0 0
 `
 	if got := show(b.Tick(at)); got != second {
 		t.Errorf("the second tick is\n%swant\n%s", got, second)

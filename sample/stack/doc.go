@@ -10,10 +10,15 @@
 //	stack frames  an instance for each place in the tree of calls: the caller's
 //	              instance, the image, the offset in it, the function's name
 //	stacks        an instance for each thread and innermost frame, with how often
-//	              the thread was seen there
+//	              the thread was seen there, and for how long it waited there
 //
 // A frame's caller is another frame, so that stacks share what they have in common. Keys begin
 // with the wall clock of their Book, so that no other Book, even in another boot, has the same
 // keys. Every tick has all rows that it needs, so that a window cut out of an archive is
 // complete in itself.
+//
+// Samples and the time waited are two measures of the same threads, each complete in itself. The
+// sampler's clock counts samples, also of threads that wait, as often as it is due: their shares
+// are shares of time. Where the kernel reports the beginning and the end of waits, a Sample with
+// no Count adds how long they lasted and who ended them. No wait counts twice in either.
 package stack

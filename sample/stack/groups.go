@@ -25,6 +25,7 @@ const (
 	FrameSamples = "stack.frame.samples"
 	Samples      = "stack.samples"
 	RunningNow   = "stack.running"
+	Waited       = "stack.waited"
 )
 
 // Labels of instances. A label without a value is left out.
@@ -51,7 +52,17 @@ const (
 	LabelFrame   = "frame"
 	LabelWait    = "wait"
 	LabelEnd     = "end"
+	// Of the thread that a stack's thread waited for: the name of its process (Interrupt if an
+	// interrupt ended the wait), and the key of its own innermost frame.
+	LabelWaker       = "waker"
+	LabelWakerPID    = "waker_pid"
+	LabelWakerTID    = "waker_tid"
+	LabelWakerThread = "waker_thread"
+	LabelWakerFrame  = "waker_frame"
 )
+
+// Interrupt is the name of a waker that is no thread.
+const Interrupt = "interrupt"
 
 const yes = "yes"
 
@@ -73,7 +84,10 @@ func Groups() [numGroups]*metric.Group {
 		g := &metric.Group{Name: name, Indom: indom}
 		for _, d := range rows {
 			d.PMID = metric.NewPMID(metric.OwnDomain, 15, uint32(d.PMID))
-			d.Type, d.Sem, d.Units, d.Indom, d.Class = metric.U32, metric.Instant, metric.Counts, indom, metric.Thread
+			d.Sem, d.Indom, d.Class = metric.Instant, indom, metric.Thread
+			if d.Units == (metric.Units{}) {
+				d.Type, d.Units = metric.U32, metric.Counts
+			}
 			d.Source = "stacks of threads, while they are sampled"
 			g.Metrics = append(g.Metrics, &d)
 		}
@@ -86,6 +100,10 @@ func Groups() [numGroups]*metric.Group {
 			metric.Desc{Name: FrameSamples, PMID: 3, Help: "How often threads were seen in this call, or in what it called, in the last second"}),
 		stackGroup: group("stacks", DomainStack,
 			metric.Desc{Name: Samples, PMID: 1, Help: "How often a thread was seen with this stack in the last second"},
-			metric.Desc{Name: RunningNow, PMID: 2, Help: "How often a thread that had or wanted a processor was seen with this stack in the last second"}),
+			metric.Desc{Name: RunningNow, PMID: 2, Help: "How often a thread that had or wanted a processor was seen with this stack in the last second"},
+			metric.Desc{Name: Waited, PMID: 5, Type: metric.U64, Units: metric.Nanoseconds,
+				Help: "How long a thread's waits with this stack lasted that ended in the last second",
+				LongHelp: "Only where the kernel reported when the waits began and ended; also those that lasted until the sampling ended. " +
+					"On Linux that is the time until the thread had a processor again."}),
 	}
 }

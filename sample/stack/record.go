@@ -28,10 +28,18 @@ type batch struct {
 
 // add copies s, whose frames belong to the sampler.
 func (b *batch) add(s *Sample) {
-	from := len(b.frames)
-	b.frames = append(b.frames, s.Frames...)
 	b.samples = append(b.samples, *s)
-	b.samples[len(b.samples)-1].Frames = b.frames[from:len(b.frames):len(b.frames)]
+	mine := &b.samples[len(b.samples)-1]
+	mine.Frames = b.keep(s.Frames)
+	if s.Waker != nil {
+		mine.Waker = &Waker{Thread: s.Waker.Thread, Frames: b.keep(s.Waker.Frames)}
+	}
+}
+
+func (b *batch) keep(frames []Frame) []Frame {
+	from := len(b.frames)
+	b.frames = append(b.frames, frames...)
+	return b.frames[from:len(b.frames):len(b.frames)]
 }
 
 // maxFrames bounds a batch.
@@ -141,7 +149,9 @@ func (s *Statistics) Event(from, at metric.Stamp, wish Wish, about, reason strin
 	label("suspended_longest_ns", s.Longest, false)
 	label("task_ports", int64(s.Tasks), false)
 	label("hung", int64(s.Hung), false)
-	for _, l := range []metric.Label{{Name: "how", Value: s.How}, {Name: "why_failed", Value: s.Why}, {Name: "reason", Value: reason}} {
+	label("waits", int64(s.Waits), false)
+	label("waits_lost", int64(s.WaitsLost), false)
+	for _, l := range []metric.Label{{Name: "how", Value: s.How}, {Name: "why_failed", Value: s.Why}, {Name: "why_no_waits", Value: s.WaitsWhy}, {Name: "reason", Value: reason}} {
 		if l.Value != "" {
 			e.Labels = append(e.Labels, l)
 		}

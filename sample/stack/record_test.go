@@ -81,15 +81,27 @@ func TestRecording(t *testing.T) {
 	}
 }
 
+// A sampler may use the same memory for the next sample, also of the waker's stack.
+func TestBatchKeepsSamples(t *testing.T) {
+	frames, waker := []Frame{{Name: "wait"}}, &Waker{Thread: Thread{TID: 9}, Frames: []Frame{{Name: "wake"}}}
+	var b batch
+	b.add(&Sample{Frames: frames, Waker: waker, Waited: 7})
+	frames[0].Name, waker.Frames[0].Name, waker.Thread.TID = "", "", 0
+	b.add(&Sample{Frames: frames})
+	if s := b.samples[0]; s.Frames[0].Name != "wait" || s.Waker == nil || s.Waker.Thread.TID != 9 || s.Waker.Frames[0].Name != "wake" || s.Waited != 7 {
+		t.Errorf("kept %+v, waker %+v", s, s.Waker)
+	}
+}
+
 func TestSessionEvent(t *testing.T) {
-	s := Statistics{Samples: 495, Missed: 2, Suspensions: 400, Median: 12000, Longest: 80000, Tasks: 1, How: "mach"}
+	s := Statistics{Samples: 495, Missed: 2, Suspensions: 400, Median: 12000, Longest: 80000, Tasks: 1, How: "mach", Waits: 12, WaitsLost: 3, WaitsWhy: "too many"}
 	from := metric.Stamp{Wall: 1e18, Cont: 1e9}
 	e := s.Event(from, metric.Stamp{Wall: 1e18 + 5e9, Cont: 6e9}, Wish{PID: 312, Rate: 99}, "Safari (pid 312)", "asked for by hand")
 	if want := "stacks of Safari (pid 312) were sampled for 5.0 s, 495 times: asked for by hand"; e.Text != want {
 		t.Errorf("%q, want %q", e.Text, want)
 	}
 	for name, want := range map[string]string{
-		"pid": "312", "seconds": "5.000", "rate": "99", "samples": "495", "missed": "2", "gone": "", "suspended_median_ns": "12000", "how": "mach", "reason": "asked for by hand",
+		"pid": "312", "seconds": "5.000", "rate": "99", "samples": "495", "missed": "2", "waits": "12", "waits_lost": "3", "why_no_waits": "too many", "gone": "", "suspended_median_ns": "12000", "how": "mach", "reason": "asked for by hand",
 	} {
 		if got := e.Label(name); got != want {
 			t.Errorf("label %s is %q, want %q", name, got, want)

@@ -91,8 +91,23 @@ type Sample struct {
 	End  End
 	// Frames begins with the innermost frame.
 	Frames []Frame
-	// Count is how many equal samples this one represents.
+	// Count is how many equal samples this one represents. It is 0 if the sampler's clock did not
+	// see the thread like this, and only Waited is known.
 	Count uint32
+	// Waited is for how many nanoseconds the thread waited like this, where the kernel reported
+	// when the waits began and ended.
+	Waited uint64
+	// Waker is who ended these waits, or who has what the thread waits for; nil if unknown.
+	Waker *Waker
+}
+
+// Waker is the thread that a waiting thread waits for.
+type Waker struct {
+	// Thread has no PID if an interrupt ended the wait: of a timer, a disk, the network.
+	Thread Thread
+	// Frames is its stack when it ended the wait, with the innermost frame first; empty if
+	// unknown.
+	Frames []Frame
 }
 
 // Statistics describe a session of sampling.
@@ -116,6 +131,10 @@ type Statistics struct {
 	Hung int
 	// HungCall is the name of the last such call.
 	HungCall string
+	// Waits is how many waits were measured, and WaitsLost how many records of them the kernel
+	// could not keep. WaitsWhy says why waits were not measured, or not until the end.
+	Waits, WaitsLost int
+	WaitsWhy         string
 	// How is the method that was used: "mach", "stackshot", "perf", "proc".
 	How string
 }

@@ -83,8 +83,15 @@ func NewNamer(open Opener, b Budget) *Namer {
 
 // Name fills in the names that are missing in the frames of s.
 func (n *Namer) Name(s *stack.Sample) {
-	for i := range s.Frames {
-		f := &s.Frames[i]
+	n.frames(s.Frames)
+	if s.Waker != nil {
+		n.frames(s.Waker.Frames)
+	}
+}
+
+func (n *Namer) frames(frames []stack.Frame) {
+	for i := range frames {
+		f := &frames[i]
 		if f.Name != "" || f.Image == nil || f.Image.Path == "" || f.Kernel {
 			continue
 		}
@@ -92,7 +99,7 @@ func (n *Namer) Name(s *stack.Sample) {
 		// A call may return to the beginning of the next function, so look up the byte before.
 		// A frame that a signal interrupted is looked up one byte early too, which names it as
 		// well.
-		if i > 0 && at.offset > 0 && !s.Frames[i-1].Kernel {
+		if i > 0 && at.offset > 0 && !frames[i-1].Kernel {
 			at.offset--
 		}
 		v, known := n.places[at]

@@ -68,6 +68,14 @@ var (
 		stack.LabelQueue:  func(m *Mapping, s string) (string, bool) { return m.queue(s), true },
 		stack.LabelWait:   like(kernelWords),
 		stack.LabelEnd:    like(pattern(`truncated|broken`)),
+		stack.LabelWaker: func(m *Mapping, s string) (string, bool) {
+			if s == stack.Interrupt {
+				return s, true
+			}
+			return m.process(s), true
+		},
+		stack.LabelWakerPID: digits, stack.LabelWakerTID: digits, stack.LabelWakerFrame: numberKeys,
+		stack.LabelWakerThread: func(m *Mapping, s string) (string, bool) { return m.thread(s), true },
 	}
 	labelsOfImages = map[string]labelMap{
 		stack.LabelID: like(pattern(`[0-9A-Fa-f-]{1,64}`)), stack.LabelBase: digits, stack.LabelCache: like(pattern(`yes`)),
