@@ -34,6 +34,9 @@ type app struct {
 	// if none did.
 	ctx    context.Context
 	signal syscall.Signal
+	// goesOn is called before a command goes on with what is being recorded; nil where it runs for
+	// itself.
+	goesOn func() error
 	// stdin is what a client writes that started this program.
 	stdin io.Reader
 	// answers is the function answers, which is above the commands of which two, serve and mcp,

@@ -160,6 +160,9 @@ func (f *following) await(ctx context.Context, args []string) error {
 	if f.src, err = a.follows(follow.Options{Standing: true, Complete: catalog.Complete, Wait: true}, paths...); err != nil {
 		return err
 	}
+	if err := f.goesOn(); err != nil {
+		return err
+	}
 	for f.first == nil {
 		it, err := f.src.Next(ctx)
 		if err != nil {
@@ -195,6 +198,14 @@ func (f *following) window(flags *followFlags) (query.Window, error) {
 		w.Hosts = []string{f.host}
 	}
 	return w, err
+}
+
+// goesOn is called before the command waits for what is being recorded, at least once.
+func (f *following) goesOn() error {
+	if f.a.goesOn == nil {
+		return nil
+	}
+	return f.a.goesOn()
 }
 
 // finished reports whether nothing can be added to the named archives: all of them are files,
@@ -301,6 +312,9 @@ const settle = 5 * time.Millisecond
 
 // run shows what is delivered until ctx ends, errEnough is returned, or nothing more can come.
 func (f *following) run(ctx context.Context, s shows) error {
+	if err := f.goesOn(); err != nil {
+		return err
+	}
 	f.pace.start()
 	defer f.pace.stop()
 	ctx, cancel := context.WithCancel(ctx)

@@ -148,7 +148,9 @@ func serverError(to *push.Endpoint, err error) error {
 		case connect.CodeUnauthenticated, connect.CodePermissionDenied:
 			text += " (--server-token-file)"
 		case connect.CodeUnavailable:
-			text += " (does replay serve run there?)"
+			if !connect.IsWireError(told) {
+				text += " (does replay serve run there?)"
+			}
 		}
 	}
 	return fmt.Errorf("the server at %s: %s", to, visible.Text(text))

@@ -21,7 +21,7 @@ import (
 // serveCommands serves the command lines of clients, and returns the address.
 func serveCommands(t *testing.T, limits ask.Limits, paths ...string) string {
 	lines := commandLines(scope.Given{Archives: paths}, func() time.Time { return testNow })
-	_, handler := ask.New(nil, limits).Commands(lines).Handler()
+	_, handler := ask.New(nil, limits).Commands(lines, t.Context()).Handler()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
@@ -78,7 +78,6 @@ func TestClientsNameNoFiles(t *testing.T) {
 		{"plot kernel.all.load --output " + secret, "writes no files"},
 		{"stacks --output=" + secret, "writes no files"},
 		{"stacks --symbols /etc", "does not take --symbols"},
-		{"top --follow", "does not take --follow"},
 		{"export " + secret, "does not run"},
 		{"snapshot " + secret, "does not run"},
 		{"serve", "does not run"},

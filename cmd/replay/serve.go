@@ -120,12 +120,7 @@ func (s *serving) serve(ctx context.Context, args []string) error {
 	if err := canOpen(paths); err != nil {
 		return err
 	}
-	s.served, s.log = paths, slog.New(slog.NewTextHandler(a.stderr, nil))
-	s.opt.Log, s.opt.Access.Paths = s.log, paths
-	s.hub = live.NewHub(live.Options{Open: func(from follow.Position) (live.Follower, error) {
-		return follow.Open(follow.Options{From: from, Standing: true, Complete: catalog.Complete, Wait: true}, paths...)
-	}, Distrusted: func() (query.Distrusted, error) { return lastingDistrusts(paths...) }})
-	s.keeper = catalogue.NewKeeper(func() (catalogue.Recording, error) { return openArchives(paths...) }, a.Now)
+	s.of(paths)
 	clean := func() {}
 	defer func() { clean() }()
 	s.opt.Ready = func(address string) {
@@ -146,6 +141,16 @@ func (s *serving) serve(ctx context.Context, args []string) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	return s.run(ctx)
+}
+
+// of sets which archives are served.
+func (s *serving) of(paths []string) {
+	s.served, s.log = paths, slog.New(slog.NewTextHandler(s.a.stderr, nil))
+	s.opt.Log, s.opt.Access.Paths = s.log, paths
+	s.hub = live.NewHub(live.Options{Open: func(from follow.Position) (live.Follower, error) {
+		return follow.Open(follow.Options{From: from, Standing: true, Complete: catalog.Complete, Wait: true}, paths...)
+	}, Distrusted: func() (query.Distrusted, error) { return lastingDistrusts(paths...) }})
+	s.keeper = catalogue.NewKeeper(func() (catalogue.Recording, error) { return openArchives(paths...) }, s.a.Now)
 }
 
 // canOpen refuses files that are no archives. A directory may have no archive yet.

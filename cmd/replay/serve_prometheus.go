@@ -21,9 +21,9 @@ func (s *serving) serveQuestions() {
 		About: "what replay answers, over what has been recorded", Timeout: limits.Longest + time.Second, AtOnce: limits.AtOnce + limits.Waiting})
 	s.server.Add(serve.Part{Path: "/v1/query", Handler: questions, Timeout: limits.Longest + time.Second, AtOnce: limits.AtOnce + limits.Waiting,
 		About: "the same as lines of JSON: POST a QueryRequest, such as {\"top\": {\"by\": \"memory\"}}"})
-	path, handler = questions.Commands(s.a.lines(scope.Given{Archives: s.served, Derived: s.a.Derived}, s.a.Now)).Handler(s.server.RPC()...)
+	path, handler = questions.Commands(s.a.lines(scope.Given{Archives: s.served, Derived: s.a.Derived}, s.a.Now), s.server.Stopping()).Handler(s.server.RPC()...)
 	s.server.Add(serve.Part{Path: path, Handler: handler, Service: tachographv1connect.CommandServiceName,
-		About: "command lines of replay --from-server", Timeout: limits.Longest + time.Second, AtOnce: limits.AtOnce + limits.Waiting})
+		About: "command lines of replay --from-server", AtOnce: mostStreams})
 }
 
 // serveMetrics serves present values to Prometheus.

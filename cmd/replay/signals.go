@@ -14,6 +14,9 @@ import (
 // the output is left.
 func (a *app) untilEnded() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(a.ctx)
+	if a.Given != nil { // The signals of a server are not those of its clients.
+		return ctx, cancel
+	}
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		// A signal that the parent process made this program ignore (nohup, a shell in the

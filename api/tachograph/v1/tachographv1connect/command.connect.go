@@ -43,8 +43,10 @@ type CommandServiceClient interface {
 	// prints. The last message has the exit status.
 	//
 	// The server decides which archives are asked: a command line cannot name files,
-	// and commands that write, push, serve or never end are refused in words that the
-	// command prints. RESOURCE_EXHAUSTED: too many questions at once.
+	// and commands that write, push, serve or draw on the whole terminal are refused in
+	// words that the command prints. With --follow the answer goes on until the caller
+	// cancels it, or the server ends: UNAVAILABLE. RESOURCE_EXHAUSTED: too many
+	// questions at once.
 	// DEADLINE_EXCEEDED: it took longer than the caller or the server allows.
 	Run(context.Context, *connect.Request[v1.RunRequest]) (*connect.ServerStreamForClient[v1.RunResponse], error)
 }
@@ -85,8 +87,10 @@ type CommandServiceHandler interface {
 	// prints. The last message has the exit status.
 	//
 	// The server decides which archives are asked: a command line cannot name files,
-	// and commands that write, push, serve or never end are refused in words that the
-	// command prints. RESOURCE_EXHAUSTED: too many questions at once.
+	// and commands that write, push, serve or draw on the whole terminal are refused in
+	// words that the command prints. With --follow the answer goes on until the caller
+	// cancels it, or the server ends: UNAVAILABLE. RESOURCE_EXHAUSTED: too many
+	// questions at once.
 	// DEADLINE_EXCEEDED: it took longer than the caller or the server allows.
 	Run(context.Context, *connect.Request[v1.RunRequest], *connect.ServerStream[v1.RunResponse]) error
 }

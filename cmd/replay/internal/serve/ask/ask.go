@@ -47,36 +47,30 @@ type Limits struct {
 	Waiting int
 	// Longest is how long an answer may take.
 	Longest time.Duration
+	// Following is how many command lines may follow what is being recorded. Each takes about 10 MB,
+	// and has no turn and no longest time.
+	Following int
 }
 
 // DefaultLimits are the limits of a server that sets no others.
-var DefaultLimits = Limits{AtOnce: 2, Waiting: 32, Longest: time.Minute}
+var DefaultLimits = Limits{AtOnce: 2, Waiting: 32, Longest: time.Minute, Following: 4}
 
 // Server implements QueryService.
 type Server struct {
-	run    Run
-	limits Limits
-	turns  *listen.Turns
+	run       Run
+	limits    Limits
+	turns     *listen.Turns
+	following *listen.Seats
 }
 
 // New returns a server whose answers come from run.
 func New(run Run, limits Limits) *Server {
-	return &Server{run: run, limits: limits, turns: listen.NewTurns(limits.AtOnce, limits.Waiting)}
+	return &Server{run: run, limits: limits, turns: listen.NewTurns(limits.AtOnce, limits.Waiting), following: listen.NewSeats(limits.Following)}
 }
 
 // Handler returns the handler of the service, and its path.
 func (s *Server) Handler(options ...connect.HandlerOption) (path string, handler http.Handler) {
-	path, h := tachographv1connect.NewQueryServiceHandler(s, options...)
-	return path, s.bounded(h)
-}
-
-// bounded limits how long h may write an answer.
-func (s *Server) bounded(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A client that does not read its answer must not keep its turn.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.Longest + time.Second))
-		h.ServeHTTP(w, r)
-	})
+	return tachographv1connect.NewQueryServiceHandler(s, options...)
 }
 
 // Query answers one question.
@@ -100,22 +94,28 @@ func (s *Server) answer(ctx context.Context, question *tachographv1.QueryRequest
 	if err != nil {
 		return connect.NewError(connect.CodeInvalidArgument, err)
 	}
-	return s.turn(ctx, func(ctx context.Context) error { return with(ctx, args) })
+	return s.turn(ctx, func(ctx context.Context, _ func()) error { return with(ctx, args) })
 }
 
-// turn waits for a turn, and calls fn, which may take the longest time.
-func (s *Server) turn(ctx context.Context, fn func(ctx context.Context) error) error {
-	ctx, stop := context.WithTimeout(ctx, s.limits.Longest)
-	defer stop()
-	leave, err := s.turns.Take(ctx, listen.Of(ctx))
+// turn waits for a turn, and calls fn, which may take the longest time. fn may call leave to go on
+// without the turn and as long as the client listens.
+func (s *Server) turn(ctx context.Context, fn func(ctx context.Context, leave func()) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	late := time.AfterFunc(s.limits.Longest, func() { stop(context.DeadlineExceeded) })
+	defer late.Stop()
+	end, err := s.turns.Take(ctx, listen.Of(ctx))
 	switch {
 	case errors.Is(err, listen.ErrTurns):
 		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d questions are being answered and %d wait already; ask again later", s.limits.AtOnce, s.limits.Waiting))
 	case err != nil:
 		return status(ctx, err)
 	}
-	defer leave()
-	return status(ctx, fn(ctx))
+	defer end()
+	return status(ctx, fn(ctx, func() {
+		late.Stop()
+		end()
+	}))
 }
 
 // codes are the codes of the errors of a question.
@@ -135,8 +135,10 @@ func status(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the answer took too long: ask about a shorter window or fewer metrics"))
+	case errors.As(context.Cause(ctx), &told):
+		return told
 	case ctx.Err() != nil:
 		return connect.NewError(connect.CodeCanceled, errors.New("the question was withdrawn"))
 	case errors.As(err, &told):

@@ -12,6 +12,7 @@ import (
 
 	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/api/tachograph/v1/tachographv1connect"
+	"tachograph/cmd/internal/listen"
 )
 
 // Line is a command line whose answer is returned as text.
@@ -25,6 +26,10 @@ type Line struct {
 	Server string
 	// Output and Errors take what the command prints.
 	Output, Errors io.Writer
+	// Follow is for a command that has printed what was recorded and goes on with what is being
+	// recorded. From then on it has all the time that its client listens, no turn of those of the
+	// questions, and what it prints is sent at once. Follow fails if too many commands go on.
+	Follow func() error
 }
 
 // RunLine answers a command line until the context ends, and returns its exit status.
@@ -32,17 +37,20 @@ type RunLine func(ctx context.Context, l Line) int
 
 // Commands implements CommandService. Its answers take turns with those of a Server.
 type Commands struct {
-	server *Server
-	run    RunLine
+	server   *Server
+	run      RunLine
+	stopping context.Context
 }
 
-// Commands returns the service that answers with run.
-func (s *Server) Commands(run RunLine) *Commands { return &Commands{s, run} }
+// Commands returns the service that answers with run. When stopping is done, commands that follow end
+// with its cause.
+func (s *Server) Commands(run RunLine, stopping context.Context) *Commands {
+	return &Commands{s, run, stopping}
+}
 
 // Handler returns the handler of the service, and its path.
 func (c *Commands) Handler(options ...connect.HandlerOption) (path string, handler http.Handler) {
-	path, h := tachographv1connect.NewCommandServiceHandler(c, options...)
-	return path, c.server.bounded(h)
+	return tachographv1connect.NewCommandServiceHandler(c, options...)
 }
 
 // mostColumns is the largest terminal.
@@ -54,13 +62,34 @@ func (c *Commands) Run(ctx context.Context, r *connect.Request[tachographv1.RunR
 	if err := checkWords(append(q.GetArgs(), q.GetServer())); err != nil {
 		return connect.NewError(connect.CodeInvalidArgument, err)
 	}
-	return c.server.turn(ctx, func(ctx context.Context) error {
+	return c.server.turn(ctx, func(ctx context.Context, leave func()) error {
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		end := func() {}
+		defer func() { end() }()
 		to := &printed{ctx: ctx, send: stream.Send}
 		status := int32(c.run(ctx, Line{
 			Args: q.GetArgs(), Server: q.GetServer(), Color: q.GetColor(),
 			Width: int(min(q.GetWidth(), mostColumns)), Height: int(min(q.GetHeight(), mostColumns)),
 			Output: printer(func(b []byte) error { return to.add(&to.next.Output, len(to.next.Errors) > 0, b) }),
 			Errors: printer(func(b []byte) error { return to.add(&to.next.Errors, len(to.next.Output) > 0, b) }),
+			Follow: func() error {
+				if to.live {
+					return nil
+				}
+				rise, ok := c.server.following.Take(listen.Of(ctx))
+				if !ok {
+					return fmt.Errorf("the server has no room for one more command that follows, with %d in all and half as many of one client: end another one, or leave --follow out", c.server.limits.Following)
+				}
+				unwatch := context.AfterFunc(c.stopping, func() { stop(context.Cause(c.stopping)) })
+				end = func() {
+					unwatch()
+					rise()
+				}
+				leave()
+				to.live = true
+				return to.flush()
+			},
 		}))
 		to.next.Status = &status
 		return to.flush()
@@ -85,6 +114,7 @@ type printed struct {
 	ctx  context.Context
 	send func(*tachographv1.RunResponse) error
 	next tachographv1.RunResponse
+	live bool // what is printed is sent at once
 }
 
 // mostPrinted is how many bytes one message has.
@@ -108,11 +138,14 @@ func (p *printed) add(to *[]byte, turned bool, b []byte) error {
 			}
 		}
 	}
-	return p.ctx.Err()
+	if p.live {
+		return p.flush()
+	}
+	return context.Cause(p.ctx)
 }
 
 func (p *printed) flush() error {
-	if err := p.ctx.Err(); err != nil {
+	if err := context.Cause(p.ctx); err != nil {
 		return err
 	}
 	err := p.send(&p.next)

@@ -29,9 +29,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "ask for this with POST, as in curl -d '{\"top\": {}}'", http.StatusMethodNotAllowed)
 		return
 	}
-	// A client that does not read its answer must not keep its turn.
-	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Now().Add(s.limits.Longest + time.Second))
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	to := &lines{ctx: r.Context(), to: w}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/scope"
+	"tachograph/cmd/replay/internal/serve"
+	"tachograph/cmd/replay/internal/serve/ask"
+)
+
+// A station is a server of a directory, with what its clients run.
+type station struct {
+	address   string
+	running   atomic.Int64 // command lines of clients
+	following atomic.Int64 // how often one has begun to follow
+	stop      context.CancelFunc
+	ended     chan error
+}
+
+// newStation serves what a stage records, at a socket.
+func newStation(t *testing.T, s *stage, limits serve.Limits) *station {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s") // the names of sockets must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	st := &station{ended: make(chan error, 1)}
+	a := newApp(io.Discard, io.Discard, func() time.Time { return s.clock.Now().Time() })
+	a.answers = answers
+	a.lines = func(given scope.Given, now func() time.Time) ask.RunLine {
+		run := commandLines(given, now)
+		return func(ctx context.Context, l ask.Line) int {
+			st.running.Add(1)
+			defer st.running.Add(-1)
+			follow := l.Follow
+			l.Follow = func() error {
+				err := follow()
+				if err == nil {
+					st.following.Add(1)
+				}
+				return err
+			}
+			return run(ctx, l)
+		}
+	}
+	ready := make(chan string, 1)
+	of := &serving{a: a, opt: serve.Options{Listen: "unix:" + filepath.Join(dir, "s"), Limits: limits, Ready: func(at string) { ready <- at }}}
+	of.of([]string{s.dir})
+	if err := of.listen(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	st.stop = stop
+	go func() { st.ended <- of.run(ctx) }()
+	t.Cleanup(func() { st.end(t) })
+	st.address = <-ready
+	return st
+}
+
+// end stops the server, once.
+func (st *station) end(t *testing.T) {
+	st.stop()
+	err := <-st.ended
+	st.ended <- err
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func (st *station) quiet() bool { return st.running.Load() == 0 }
+
+// TestFollowFromServer follows what is recorded through a server, and compares with what the same
+// command says afterwards.
+func TestFollowFromServer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 7)
+	const begin, end = 45, 75
+	s.live(0, begin)
+	server := newStation(t, s, serve.Limits{})
+	lines := []string{"rates test.kernel test.limits", "rates test.disk.count --step 3s", "events"} // as many as may follow
+	var heard []*listener
+	for _, line := range lines {
+		args := append(words(line), "--from", "start", "--format", "json", "--utc")
+		l := listen(t, s.clock, append(args, "--follow", "--from-server", server.address)...)
+		until(t, "the past is shown", func() bool { return strings.Contains(l.out.String(), "\n") })
+		heard = append(heard, l)
+	}
+	s.live(begin, end)
+	for i, line := range lines {
+		args := append(words(line), "--from", "start", "--format", "json", "--utc", "--archive", s.dir)
+		want, said, status := replayWith(openStore, s.clock.Now().Time(), args...)
+		if status != cli.Yes {
+			t.Fatalf("%s: %d: %s", line, status, said)
+		}
+		last := ""
+		if strings.Contains(line, "--step") {
+			last = s.m.At(end - 15).Time().UTC().Format(time.RFC3339Nano)
+		}
+		agree(t, heard[i], want, "", last)
+	}
+	for _, l := range heard {
+		if status := l.end(); status != cli.Failed || l.said.String() != "" {
+			t.Errorf("ended by its user: status %d, %q", status, l.said.String())
+		}
+	}
+	until(t, "nothing runs for clients that have gone", server.quiet)
+}
+
+// TestFollowFromServerBeforeThereIsAnArchive waits at a server that has nothing yet.
+func TestFollowFromServerBeforeThereIsAnArchive(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 3)
+	s.close()
+	empty, err := os.ReadDir(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range empty {
+		if err := os.RemoveAll(filepath.Join(s.dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := newStation(t, s, serve.Limits{})
+	l := listen(t, s.clock, "values", "test.kernel.count", "--follow", "--for", "1h", "--format", "csv", "--from-server", server.address)
+	until(t, "it waits for an archive", func() bool { return strings.Contains(l.said.String(), "waiting for one") })
+	s.create()
+	s.live(0, 3)
+	until(t, "values come", func() bool { return strings.Count(l.out.String(), "test.kernel.count") > 1 })
+	l.end()
+	until(t, "nothing runs for clients that have gone", server.quiet)
+}
+
+// TestServerThatEndsSaysSo ends a server while its clients follow.
+func TestServerThatEndsSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 5)
+	s.live(0, 5)
+	server := newStation(t, s, serve.Limits{Grace: time.Hour})
+	l := listen(t, s.clock, "values", "test.kernel.count", "--from", "start", "--follow", "--from-server", server.address)
+	until(t, "it follows", func() bool { return server.following.Load() > 0 })
+	server.end(t)
+	status := <-l.done
+	l.done <- status
+	if want := "replay: the server at " + strings.TrimPrefix(server.address, "unix:") + ": the server is being stopped: try again\n"; status != cli.Failed || l.said.String() != want {
+		t.Errorf("status %d, %q, want %q", status, l.said.String(), want)
+	}
+	if !server.quiet() {
+		t.Error("a command still runs in a server that has ended")
+	}
+}
+
+// TestNotAllCanFollow follows until the server has room for no more, and asks other questions then.
+func TestNotAllCanFollow(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 9)
+	s.live(0, 5)
+	server := newStation(t, s, serve.Limits{})
+	follow := func() (l *listener, ok bool) {
+		l = listen(t, s.clock, "values", "test.kernel.count", "--from", "start", "--follow", "--from-server", server.address)
+		before := server.following.Load()
+		until(t, "it follows or is refused", func() bool { return server.following.Load() > before || len(l.done) > 0 })
+		return l, len(l.done) == 0
+	}
+	var all []*listener
+	for {
+		l, ok := follow()
+		if !ok {
+			if status := <-l.done; status != cli.Failed || !strings.Contains(l.said.String(), "no room for one more command that follows") || strings.Count(l.said.String(), "\n") != 1 {
+				t.Errorf("status %d, %q", status, l.said.String())
+			}
+			l.done <- cli.Failed
+			break
+		}
+		if all = append(all, l); len(all) > 100 {
+			t.Fatal("a hundred follow")
+		}
+	}
+	if n := len(all); n < 3 || n > ask.DefaultLimits.Following { // the last is for root
+		t.Errorf("%d can follow", n)
+	}
+	if out, said, status := replayWith(openStore, s.clock.Now().Time(), "info", "--from-server", server.address); status != cli.Yes || out == "" {
+		t.Errorf("while many follow: status %d, %q", status, said)
+	}
+	for _, l := range all {
+		l.end()
+	}
+	until(t, "nothing runs for clients that have gone", server.quiet)
+	if _, ok := follow(); !ok {
+		t.Error("nobody can follow after others have ended")
+	}
+}
+
+// TestFollowerThatDoesNotRead ends a command whose client takes nothing.
+func TestFollowerThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 11)
+	s.live(0, 5)
+	server := newStation(t, s, serve.Limits{Stall: 50 * time.Millisecond})
+	c, err := net.Dial("unix", strings.TrimPrefix(server.address, "unix:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const question = `{"args": ["values", "test", "--follow", "--format", "json"]}`
+	body := "\x00\x00\x00\x00" + string(rune(len(question))) + question
+	if _, err := io.WriteString(c, "POST /tachograph.v1.CommandService/Run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/connect+json\r\nContent-Length: "+
+		strconv.Itoa(len(body))+"\r\n\r\n"+body); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the command follows", func() bool { return server.following.Load() > 0 })
+	n := 5
+	until(t, "the command has ended", func() bool {
+		s.live(n, n+10)
+		n += 10
+		return server.quiet()
+	})
+}
