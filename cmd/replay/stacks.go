@@ -127,13 +127,7 @@ func symbolsIn(dir string) (stacks.Symbols, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--symbols %s: %w", dir, cli.Cause(err))
 	}
-	return func(id string, offset uint64) (name, file string, line int, ok bool) {
-		t := d.Find(id)
-		if t == nil {
-			return "", "", 0, false
-		}
-		return t.Find(offset)
-	}, nil
+	return d.Function, nil
 }
 
 // profiles returns the stacks of each host in the window, or around an instant.

@@ -35,17 +35,28 @@ const (
 	typeMask, typeSection, debugMask = 0x0e, 0x0e, 0xe0
 )
 
+// redacted takes the place of names that were removed from the images of a shared cache.
+const redacted = "<redacted>"
+
 // ReadSymbols reads where the functions of an image begin, as far as the budget allows; it
 // returns nil if it can read none.
 func (h *Header) ReadSymbols(mem chain.Memory, budget *Budget) *Symbols {
-	n := int(h.symbolCount)
-	table, ok := h.inLinkedit(h.symbols, uint64(n)*nlistSize)
+	table, ok := h.inLinkedit(h.symbols, uint64(h.symbolCount)*nlistSize)
 	names, there := h.inLinkedit(h.strings, uint64(h.stringsSize))
-	if !ok || !there || n > budget.Symbols {
+	if !ok || !there {
+		return nil
+	}
+	return h.readTable(mem, table, h.symbolCount, names, h.stringsSize, budget)
+}
+
+// readTable reads n symbols at an address, whose names are at another.
+func (h *Header) readTable(mem chain.Memory, table uint64, count uint32, names uint64, size uint32, budget *Budget) *Symbols {
+	n := int(count)
+	if n > budget.Symbols {
 		return nil
 	}
 	budget.Symbols -= n
-	s := &Symbols{strings: names, size: h.stringsSize}
+	s := &Symbols{strings: names, size: size}
 	var b [nlistSize * 1024]byte
 	for n > 0 {
 		part := b[:min(n*nlistSize, len(b))]
@@ -126,7 +137,7 @@ func (s *Symbols) Name(mem chain.Memory, offset uint64) string {
 		return ""
 	}
 	text, ok := Text(mem, s.strings+uint64(s.defined[i].name), Longest)
-	if !ok {
+	if !ok || text == redacted {
 		return ""
 	}
 	return strings.TrimPrefix(text, "_") // all names of C have it here, those of Go do not

@@ -6,12 +6,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tachograph/sample/stack"
 )
 
 // A Directory finds the files of images by their IDs. They may be anywhere below it: in a
-// build's output, an unpacked package, a tree of .build-id, bundles of .dSYM.
+// build's output, an unpacked package, a tree of .build-id, bundles of .dSYM. Images of macOS's
+// shared cache are also found in the cache's own files.
 type Directory struct {
 	files  map[string][]string // by ID
+	caches map[string]string   // the first files of shared caches, by UUID
+	opened map[string]*cache   // those asked for so far; nil if they could not be read
 	tables map[string]*Table   // the tables asked for so far; nil if none could be read
 	bytes  int
 }
@@ -35,7 +40,7 @@ func OpenDirectory(dir string) (*Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Directory{files: make(map[string][]string), tables: make(map[string]*Table)}
+	d := &Directory{files: make(map[string][]string), tables: make(map[string]*Table), caches: make(map[string]string), opened: make(map[string]*cache)}
 	seen := 0
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -51,11 +56,7 @@ func OpenDirectory(dir string) (*Directory, error) {
 		if seen++; seen > maxFiles {
 			return fmt.Errorf("%s holds more than %d files: name the directory in it that has the symbols", dir, maxFiles)
 		}
-		for _, id := range identify(path) {
-			if id != "" && len(d.files[id]) < maxSameID {
-				d.files[id] = append(d.files[id], path)
-			}
-		}
+		d.identify(path)
 		return nil
 	})
 	if err != nil {
@@ -64,17 +65,47 @@ func OpenDirectory(dir string) (*Directory, error) {
 	return d, nil
 }
 
-func identify(path string) []string {
+func (d *Directory) identify(path string) {
 	f, size, err := regular(path)
 	if err != nil {
-		return nil
+		return
 	}
 	defer f.Close()
 	ids, err := Identify(f, size)
 	if err != nil {
-		return nil
+		if id := identifyCache(f); id != "" && d.caches[id] == "" {
+			d.caches[id] = path
+		}
+		return
 	}
-	return ids
+	for _, id := range ids {
+		if id != "" && len(d.files[id]) < maxSameID {
+			d.files[id] = append(d.files[id], path)
+		}
+	}
+}
+
+// Function returns the function at an offset of an image, as Table's Find does. It looks in files
+// with the image's own ID first, then in those of the shared cache that the image is a part of.
+func (d *Directory) Function(m *stack.Image, offset uint64) (name, file string, line int, ok bool) {
+	if t := d.Find(m.ID); t != nil {
+		if name, file, line, ok = t.Find(offset); ok {
+			return name, file, line, true
+		}
+	}
+	if c := d.cache(m.CacheID); c != nil {
+		name = c.function(m.Base + offset - m.CacheSlide)
+	}
+	return name, "", 0, name != ""
+}
+
+func (d *Directory) cache(id string) *cache {
+	c, known := d.opened[id]
+	if path := d.caches[id]; !known && path != "" {
+		c = openCache(path)
+		d.opened[id] = c
+	}
+	return c
 }
 
 // Find returns the table of the image with this ID; nil if no file below the directory has it.

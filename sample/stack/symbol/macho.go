@@ -180,6 +180,9 @@ func (m *mach) readSymbols(b *builder) (textStart uint64, err error) {
 		}
 		// In Mach-O, names of C have a leading underscore, those of Go do not.
 		name := strings.TrimPrefix(text(names, uint64(order.Uint32(symbols))), "_")
+		if name == "<redacted>" { // in what was extracted from a shared cache
+			name = ""
+		}
 		if name == "runtime.text" {
 			textStart = value
 		}

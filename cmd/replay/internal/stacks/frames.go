@@ -155,7 +155,7 @@ func (b *builder) placed(f *framed, numbers []int32) Place {
 		if f.called && at > 0 {
 			at-- // The offset is where the call returns to, which may belong to the next function.
 		}
-		if name, where, line, ok := b.r.Symbols(b.p.Images[f.image].ID, at); ok {
+		if name, where, line, ok := b.r.Symbols((*stack.Image)(&b.p.Images[f.image]), at); ok {
 			symbol, file, p.Line = name, where, int32(line)
 		}
 	}

@@ -222,7 +222,9 @@ func FuzzRead(f *testing.F) {
 				sum += uint64(data[i+3])
 			}
 		}
-		p := Read(a, Request{Symbols: func(id string, at uint64) (string, string, int, bool) { return id, id, int(at), at%2 == 0 }})
+		p := Read(a, Request{Symbols: func(m *stack.Image, at uint64) (string, string, int, bool) {
+			return m.ID, m.ID, int(at), at%2 == 0
+		}})
 		if p.Sum(Any) != sum || p.Tree(ByProcess, Any).Count != sum || p.Sum(Running)+p.Sum(Waiting) != sum {
 			t.Errorf("of %d samples there are %d, in the tree %d", sum, p.Sum(Any), p.Tree(ByProcess, Any).Count)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tachograph/sample/metric"
+	"tachograph/sample/stack"
 )
 
 // Profile sums up the stacks of one host in a window.
@@ -28,10 +29,7 @@ type Profile struct {
 }
 
 // Image is a file that code was mapped from.
-type Image struct {
-	Path, ID string
-	Base     uint64
-}
+type Image stack.Image
 
 // Name returns the image's file name without its directories.
 func (m *Image) Name() string { return path.Base(m.Path) }

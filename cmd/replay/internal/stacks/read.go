@@ -20,8 +20,8 @@ const (
 	maxName   = 512     // bytes of a name
 )
 
-// Symbols finds the function at an offset of the image with an ID.
-type Symbols func(id string, offset uint64) (name, file string, line int, ok bool)
+// Symbols finds the function at an offset of an image.
+type Symbols func(m *stack.Image, offset uint64) (name, file string, line int, ok bool)
 
 // Request says which stacks to read.
 type Request struct {
@@ -164,12 +164,13 @@ func (b *builder) readImages(a query.Archive) {
 			continue
 		}
 		in := l.Instance
-		m := Image{Path: name(in.Name), ID: name(in.Label(stack.LabelID))}
+		m := Image{Path: name(in.Name), ID: name(in.Label(stack.LabelID)), CacheID: name(in.Label(stack.LabelCacheID))}
 		of := id{l.Archive.BootID, in.Key}
-		if !b.texts.keep(&of.boot, &of.key, &m.Path, &m.ID) {
+		if !b.texts.keep(&of.boot, &of.key, &m.Path, &m.ID, &m.CacheID) {
 			break
 		}
 		m.Base, _ = strconv.ParseUint(in.Label(stack.LabelBase), 10, 64)
+		m.CacheSlide, _ = strconv.ParseUint(in.Label(stack.LabelCacheSlide), 10, 64)
 		n := int32(len(b.p.Images))
 		if one, known := b.first[m.ID]; !known || b.p.Images[one].Path == "" {
 			b.first[m.ID] = n

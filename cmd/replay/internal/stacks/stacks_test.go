@@ -82,8 +82,8 @@ func TestSymbols(t *testing.T) {
 	app := stackstest.App
 	deep := []stack.Sample{{Thread: stack.Thread{PID: 1, Command: "a"}, Count: 1,
 		Frames: stackstest.Frames(stackstest.In(app, 0x200, ""), stackstest.In(app, 0x300, ""), stackstest.In(stackstest.Libc, 0x300, ""))}}
-	p := read(t, stacks.Request{Symbols: func(id string, at uint64) (name, file string, line int, ok bool) {
-		return fmt.Sprintf("_ZN1f4g%03xEi", at), "f.cc", int(at), id == app.ID
+	p := read(t, stacks.Request{Symbols: func(m *stack.Image, at uint64) (name, file string, line int, ok bool) {
+		return fmt.Sprintf("_ZN1f4g%03xEi", at), "f.cc", int(at), m.ID == app.ID
 	}}, deep)
 	if got, want := folded(t, p, stacks.ByNothing, stacks.Any), "f::g1ff;f::g2ff;libc.so.6+0x300 1\n"; got != want {
 		t.Errorf("with symbols %q, want %q", got, want)
