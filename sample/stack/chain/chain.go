@@ -1,6 +1,7 @@
 // Package chain walks along the frame pointers of a stack: each frame begins with the address
-// of its caller's frame and the address that the call returns to. The memory belongs to another
-// process: it may hold anything, and may be changing.
+// of its caller's frame and the address that the call returns to. It walks past functions without
+// a frame if it gets their rules. The memory belongs to another process: it may hold anything, and
+// may be changing.
 package chain
 
 import (
@@ -37,46 +38,57 @@ const (
 
 // Walker walks along stacks without allocating.
 type Walker struct {
+	// Rules, if there are any, are asked about each function. Without, all have frames.
+	Rules Rules
 	// Top are the two words at the stack pointer, if they were read: before a function has made
 	// its frame, they have what the frame will hold.
-	Top  [2]uint64
-	at   uint64 // the address of what is in buf
-	n    int
-	left int
-	buf  [block + 16]byte
+	Top [2]uint64
+	// Ruled says that the rule of the innermost function was known.
+	Ruled bool
+	at    uint64 // the address of what is in buf
+	n     int
+	left  int
+	buf   [block + 16]byte
 }
 
 // Walk appends the addresses of a stack to frames, the innermost first, up to its
 // capacity. Addresses are without their signatures.
 func (w *Walker) Walk(mem Memory, r *Registers, frames []uint64) ([]uint64, stack.End) {
-	w.n, w.left, w.Top = 0, reads, [2]uint64{}
+	w.n, w.left, w.Top, w.Ruled = 0, reads, [2]uint64{}, false
 	if cap(frames) == len(frames) {
 		return frames, stack.Truncated
 	}
 	frames = append(frames, r.PC&Plain)
-	fp := r.FP
-	if fp != 0 && fp < r.SP {
-		return frames, stack.Broken
-	}
+	first := len(frames)
+	fp, sp := r.FP, r.SP // sp is the lowest address that the rest of the stack may have
 	// The first read begins at the stack pointer, and finds most of the frames.
-	if fp != 0 && r.SP != 0 && fp-r.SP < block-16 && r.SP&7 == 0 {
-		if w.fill(mem, r.SP, fp) {
+	if sp != 0 && sp&7 == 0 && (fp >= sp && fp-sp < block-16 || w.Rules != nil) {
+		to := fp
+		if fp < sp || fp-sp >= block-16 {
+			to = sp
+		}
+		if w.fill(mem, sp, to) {
 			w.Top = [2]uint64{binary.LittleEndian.Uint64(w.buf[:]), binary.LittleEndian.Uint64(w.buf[8:])}
 		}
 	}
-	for fp != 0 {
-		if fp&7 != 0 {
-			return frames, stack.Broken
-		}
-		record, ok := w.record(mem, fp)
-		if !ok {
-			if w.left == 0 {
-				return frames, stack.Truncated
+	for {
+		rule := w.rule(frames, len(frames) == first)
+		if rule.Size == 0 {
+			if fp == 0 {
+				return frames, stack.Whole
 			}
-			return frames, stack.Broken
+			rule = Rule{Size: 16, FP: 16}
+			if fp < sp {
+				return frames, stack.Broken // stacks grow downwards
+			}
+			sp = fp
 		}
-		caller, ret := binary.LittleEndian.Uint64(record), binary.LittleEndian.Uint64(record[8:])&Plain
+		caller, ret, ok := w.apply(mem, rule, sp, fp)
 		switch {
+		case !ok && w.left == 0:
+			return frames, stack.Truncated
+		case !ok:
+			return frames, stack.Broken
 		case ret == 0 && caller == 0:
 			return frames, stack.Whole // the empty record below the first function
 		case ret == 0:
@@ -85,22 +97,57 @@ func (w *Walker) Walk(mem Memory, r *Registers, frames []uint64) ([]uint64, stac
 			return frames, stack.Truncated
 		}
 		frames = append(frames, ret)
-		if caller != 0 && caller <= fp {
-			return frames, stack.Broken // stacks grow downwards
-		}
-		fp = caller
+		fp, sp = caller, sp+rule.Size
 	}
-	return frames, stack.Whole
 }
 
-// record returns the two words at fp.
-func (w *Walker) record(mem Memory, fp uint64) ([]byte, bool) {
-	if fp-w.at >= uint64(w.n) || uint64(w.n)-(fp-w.at) < 16 {
-		if !w.fill(mem, fp, fp) {
+// rule returns the rule of the outermost function found so far.
+func (w *Walker) rule(frames []uint64, innermost bool) Rule {
+	if w.Rules == nil {
+		return Rule{}
+	}
+	addr := frames[len(frames)-1]
+	if !innermost {
+		addr-- // a call may be the last instruction of a function
+	}
+	rule, ok := w.Rules.Rule(addr, innermost)
+	if innermost {
+		w.Ruled = ok
+	}
+	return rule
+}
+
+// apply returns what a function at sp has saved: its caller's frame pointer and its return
+// address.
+func (w *Walker) apply(mem Memory, rule Rule, sp, fp uint64) (caller, ret uint64, ok bool) {
+	top := sp + rule.Size
+	if top < sp || sp&7 != 0 || rule.Size&7 != 0 || rule.FP&7 != 0 || rule.FP > rule.Size {
+		return 0, 0, false
+	}
+	caller = fp
+	if rule.FP != 0 {
+		b, ok := w.words(mem, top-rule.FP, rule.FP)
+		if !ok {
+			return 0, 0, false
+		}
+		caller = binary.LittleEndian.Uint64(b)
+	}
+	b, ok := w.words(mem, top-8, 8)
+	if !ok {
+		return 0, 0, false
+	}
+	return caller, binary.LittleEndian.Uint64(b) & Plain, true
+}
+
+// words returns the word at an address, reading as many bytes from there as will be needed.
+func (w *Walker) words(mem Memory, addr, need uint64) ([]byte, bool) {
+	need = min(need, 16)
+	if addr-w.at >= uint64(w.n) || uint64(w.n)-(addr-w.at) < need {
+		if !w.fill(mem, addr, addr) {
 			return nil, false
 		}
 	}
-	return w.buf[fp-w.at:][:16], true
+	return w.buf[addr-w.at:][:8], true
 }
 
 // fill reads from an address to the end of the largest page, or of the smallest, or at least to

@@ -150,3 +150,62 @@ func FuzzWalk(f *testing.F) {
 		}
 	})
 }
+
+// some knows the rules of a few functions, by the address that was asked for.
+type some map[uint64]Rule
+
+func (s some) Rule(addr uint64, _ bool) (Rule, bool) {
+	r, ok := s[addr]
+	return r, ok
+}
+
+// Functions without frames are found by their rules, wherever they are in a stack, and whether
+// or not they use the frame pointer for something else.
+func TestWalkByRules(t *testing.T) {
+	const sp = low + 0x4100
+	for _, c := range []struct {
+		name  string
+		put   func(m *region)
+		r     Registers
+		rules some
+		want  []uint64
+		end   stack.End
+	}{
+		{"a leaf", func(m *region) { m.put(sp, 0x2000, 0, 0, sp+0x80, 0x3000); m.put(sp+0x18, 0, 0x3000) },
+			Registers{PC: 0x1000, SP: sp, FP: sp + 0x18}, some{0x1000: {Size: 8}}, []uint64{0x1000, 0x2000, 0x3000}, stack.Whole},
+		{"in the middle", func(m *region) { m.put(sp+0x10, sp+0x50, 0x2000, 0, 0x3000); m.put(sp+0x50, 0, 0x4000) },
+			Registers{PC: 0x1000, SP: sp, FP: sp + 0x10}, some{0x1fff: {Size: 16}}, []uint64{0x1000, 0x2000, 0x3000, 0x4000}, stack.Whole},
+		{"the frame pointer is in use", func(m *region) { m.put(sp+8, sp+0x50, 0x2000); m.put(sp+0x50, 0, 0x4000) },
+			Registers{PC: 0x1000, SP: sp, FP: 0x77}, some{0x1000: {Size: 24, FP: 16}}, []uint64{0x1000, 0x2000, 0x4000}, stack.Whole},
+		{"saved further below", func(m *region) { m.put(sp, sp+0x50, 1, 2, 0x2000); m.put(sp+0x50, 0, 0x4000) },
+			Registers{PC: 0x1000, SP: sp, FP: 0}, some{0x1000: {Size: 32, FP: 32}}, []uint64{0x1000, 0x2000, 0x4000}, stack.Whole},
+		{"one after the other", func(m *region) { m.put(sp, 0x2000, 0, 0x3000, 0, 0) },
+			Registers{PC: 0x1000, SP: sp}, some{0x1000: {Size: 8}, 0x1fff: {Size: 16}, 0x2fff: {Size: 16}}, []uint64{0x1000, 0x2000, 0x3000}, stack.Whole},
+		{"a frame in what is left behind", func(m *region) { m.put(sp, 0x2000); m.put(sp-16, 0, 0x4000) },
+			Registers{PC: 0x1000, SP: sp, FP: sp - 16}, some{0x1000: {Size: 8}}, []uint64{0x1000, 0x2000}, stack.Broken},
+		{"nowhere", nil, Registers{PC: 0x1000, SP: sp, FP: sp + 0x10}, some{0x1000: {Size: 1 << 32}}, []uint64{0x1000}, stack.Broken},
+		{"beyond all memory", nil, Registers{PC: 0x1000, SP: sp, FP: sp + 0x10}, some{0x1000: {Size: 1<<64 - 8}}, []uint64{0x1000}, stack.Broken},
+		{"no multiple of a word", nil, Registers{PC: 0x1000, SP: sp, FP: sp + 0x10}, some{0x1000: {Size: 12}}, []uint64{0x1000}, stack.Broken},
+		{"outside of its part", nil, Registers{PC: 0x1000, SP: sp, FP: sp + 0x10}, some{0x1000: {Size: 8, FP: 16}}, []uint64{0x1000}, stack.Broken},
+		{"returns to nothing", func(m *region) { m.put(sp, 0) }, Registers{PC: 0x1000, SP: sp, FP: sp + 0x10}, some{0x1000: {Size: 8}}, []uint64{0x1000}, stack.Broken},
+		{"without end", func(m *region) {
+			for at := uint64(sp); at < high; at += 8 {
+				m.put(at, 0x2000)
+			}
+		}, Registers{PC: 0x1000, SP: sp}, some{0x1000: {Size: 8}, 0x1fff: {Size: 8}},
+			[]uint64{0x1000, 0x2000, 0x2000, 0x2000, 0x2000, 0x2000, 0x2000, 0x2000, 0x2000, 0x2000}, stack.Truncated},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := memory()
+			if c.put != nil {
+				c.put(m)
+			}
+			w := Walker{Rules: c.rules}
+			got, end := w.Walk(m, &c.r, make([]uint64, 0, 10))
+			_, known := c.rules[c.r.PC]
+			if !slices.Equal(got, c.want) || end != c.end || w.Ruled != known {
+				t.Errorf("%#x, end %d, %v; want %#x, end %d", got, end, w.Ruled, c.want, c.end)
+			}
+		})
+	}
+}

@@ -15,9 +15,12 @@ type Header struct {
 	Size uint64
 	// Cache says that the image is a part of the shared cache.
 	Cache bool
+	// ARM says that its code is for ARM processors.
+	ARM bool
 
 	slide        uint64 // added to the addresses in the file
 	link         span   // __LINKEDIT, in memory
+	unwind       span   // __unwind_info, in memory
 	linkFile     uint64 // where in the file that part begins
 	symbols      uint64 // offsets in the file
 	strings      uint64
@@ -40,6 +43,8 @@ const (
 	cmdUUID       = 0x1b
 	cmdStarts     = 0x26
 	segmentSize   = 72
+	sectionSize   = 80
+	typeARM       = 0x0100000c
 	linkeditStart = 16 // bytes of a segment's name
 )
 
@@ -57,7 +62,8 @@ func ReadHeader(mem chain.Memory, load uint64) (h Header, ok bool) {
 	if !mem.Read(load+headerSize, commands) {
 		return h, false
 	}
-	h = Header{Load: load, Cache: binary.LittleEndian.Uint32(head[24:])&inCache != 0}
+	h = Header{Load: load, Cache: binary.LittleEndian.Uint32(head[24:])&inCache != 0,
+		ARM: binary.LittleEndian.Uint32(head[4:]) == typeARM}
 	return h, h.take(commands)
 }
 
@@ -78,6 +84,7 @@ func (h *Header) take(commands []byte) bool {
 			switch name(c[8 : 8+linkeditStart]) {
 			case "__TEXT":
 				h.slide, h.Size, text = h.Load-at, length, true
+				h.unwind = section(c[segmentSize:], "__unwind_info")
 			case "__LINKEDIT":
 				h.link, h.linkFile, link = span{at, length}, le.Uint64(c[40:]), true
 			}
@@ -93,7 +100,18 @@ func (h *Header) take(commands []byte) bool {
 	if link {
 		h.link.at += h.slide
 	}
+	h.unwind.at += h.slide
 	return text && h.Size > 0 && h.Load+h.Size > h.Load
+}
+
+// section returns a section of a segment, by its name.
+func section(list []byte, which string) span {
+	for ; len(list) >= sectionSize; list = list[sectionSize:] {
+		if name(list[:16]) == which {
+			return span{binary.LittleEndian.Uint64(list[32:]), binary.LittleEndian.Uint64(list[40:])}
+		}
+	}
+	return span{}
 }
 
 // inLinkedit returns the address of a part of the file in __LINKEDIT, and whether __LINKEDIT

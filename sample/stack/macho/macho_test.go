@@ -38,8 +38,8 @@ func program(base, load uint64, functions map[string]uint32, starts ...uint32) [
 		le.PutUint32(b[16:], le.Uint32(b[16:])+1)
 		le.PutUint32(b[20:], uint32(at-headerSize))
 	}
-	segment := func(name string, addr, size, off uint64) {
-		body := make([]byte, segmentSize-8)
+	segment := func(name string, addr, size, off uint64, sections ...byte) {
+		body := append(make([]byte, segmentSize-8), sections...)
 		copy(body, name)
 		le.PutUint64(body[16:], addr)
 		le.PutUint64(body[24:], size)
@@ -52,7 +52,13 @@ func program(base, load uint64, functions map[string]uint32, starts ...uint32) [
 		}
 		return out
 	}
-	segment("__TEXT", base, text, 0)
+	unwind := make([]byte, 2*sectionSize)
+	copy(unwind, "__text")
+	copy(unwind[sectionSize:], "__unwind_info")
+	le.PutUint64(unwind[sectionSize+32:], base+text-0x100)
+	le.PutUint64(unwind[sectionSize+40:], 0x100)
+	copy(b[text-0x100:], "to unwind")
+	segment("__TEXT", base, text, 0, unwind...)
 	segment("__LINKEDIT", base+text, link, 0x10000)
 	command(cmdUUID, []byte("\xaa\xbb\xcc\xdd\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb"))
 	const strings, fstarts = 0x1000, 0x2000
@@ -100,6 +106,32 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// Unwind information is read if it is in the text, and the budget allows it.
+func TestUnwind(t *testing.T) {
+	good := program(0x100000000, load, nil)
+	for _, c := range []struct {
+		name   string
+		change func(h *Header)
+		budget int
+		want   string
+	}{
+		{"all", func(*Header) {}, 0x100, "to unwind"},
+		{"too much", func(*Header) {}, 0xff, ""},
+		{"none", func(h *Header) { h.unwind = span{} }, 0x100, ""},
+		{"before the text", func(h *Header) { h.unwind.at = load - 8 }, 0x100, ""},
+		{"behind the text", func(h *Header) { h.unwind.at += 8 }, 0x100, ""},
+		{"without end", func(h *Header) { h.unwind.size = 1<<64 - 1 }, 0x100, ""},
+	} {
+		h, _ := ReadHeader(space{load: good}, load)
+		c.change(&h)
+		budget := Budget{Unwind: c.budget}
+		b := h.ReadUnwind(space{load: good}, &budget)
+		if got := strings.TrimRight(string(b), "\x00"); got != c.want || budget.Unwind != c.budget-len(b) {
+			t.Errorf("%s: %q, %d left; want %q", c.name, got, budget.Unwind, c.want)
+		}
+	}
+}
+
 func TestSymbols(t *testing.T) {
 	functions := map[string]uint32{"_main": 0x1000, "_work": 0x1100, "_last": 0x3000}
 	for _, c := range []struct {
@@ -112,7 +144,7 @@ func TestSymbols(t *testing.T) {
 	} {
 		mem := space{load: program(0x100000000, load, functions, c.starts...)}
 		h, _ := ReadHeader(mem, load)
-		s := h.ReadSymbols(mem, &Budget{100})
+		s := h.ReadSymbols(mem, &Budget{Symbols: 100})
 		var got []string
 		for _, offset := range []uint64{0xfff, 0x1000, 0x10ff, 0x1180, 0x2fff, 0x3fff} {
 			n := s.Name(mem, offset)
@@ -135,7 +167,7 @@ func TestSymbolsStayInTheBudget(t *testing.T) {
 	}
 	mem := space{load: program(0, load, functions)}
 	h, _ := ReadHeader(mem, load)
-	budget := Budget{70}
+	budget := Budget{Symbols: 70}
 	if s := h.ReadSymbols(mem, &budget); s == nil || budget.Symbols != 20 {
 		t.Errorf("%v, %d left", s, budget.Symbols)
 	}
@@ -221,13 +253,16 @@ func FuzzImage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, offset uint64) {
 		mem := space{load: b}
 		if h, ok := ReadHeader(mem, load); ok {
-			budget := Budget{1000}
+			budget := Budget{Symbols: 1000, Unwind: 1000}
 			if s := h.ReadSymbols(mem, &budget); s != nil {
 				if len(s.defined)+len(s.starts) > 1000 || budget.Symbols < 0 {
 					t.Errorf("%d symbols, %d starts, %d left", len(s.defined), len(s.starts), budget.Symbols)
 				}
 				if n := s.Name(mem, offset); len(n) > Longest {
 					t.Errorf("a name of %d bytes", len(n))
+				}
+				if b := h.ReadUnwind(mem, &budget); len(b) > 1000 || budget.Unwind < 0 {
+					t.Errorf("%d bytes of unwind information, %d left", len(b), budget.Unwind)
 				}
 				if start, ok := s.Function(offset); ok && (start > offset || start >= h.Size) {
 					t.Errorf("%#x is in a function at %#x", offset, start)

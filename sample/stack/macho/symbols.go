@@ -21,9 +21,10 @@ type Symbols struct {
 // symbol is where a function begins in the text, and where its name begins.
 type symbol struct{ offset, name uint32 }
 
-// Budget is how much of symbol tables may still be read.
+// Budget is how much of an image's tables may still be read.
 type Budget struct {
 	Symbols int // and starts of functions
+	Unwind  int // bytes
 }
 
 // Longest is the longest name that is accepted: names of templates are long.
