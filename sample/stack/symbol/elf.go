@@ -22,7 +22,8 @@ type ELF struct {
 	r        io.ReaderAt
 	size     int64
 	order    binary.ByteOrder
-	wide     bool // 64 bits
+	machine  elf.Machine // 0 if of the other byte order
+	wide     bool        // 64 bits
 	sections []section
 }
 
@@ -66,6 +67,8 @@ func ReadELF(r io.ReaderAt, size int64) (*ELF, error) {
 	f := &ELF{r: r, size: size, order: binary.LittleEndian, wide: elf.Class(head[elf.EI_CLASS]) == elf.ELFCLASS64}
 	if elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2MSB {
 		f.order = binary.BigEndian
+	} else {
+		f.machine = elf.Machine(f.order.Uint16(head[18:]))
 	}
 	var phoff, shoff uint64
 	var counts []byte // e_phentsize and what follows it
