@@ -2,7 +2,10 @@
 //
 // The kernel's own sampler (perf_event_open) sees running threads: its clock interrupts each
 // processor at the wanted rate, and writes the stack that it finds by frame pointers into
-// memory that this package reads. Nothing is stopped, traced or written to, and threads that do
+// memory that this package reads. With it come the thread's registers and the inner part of its
+// stack, so that programs without frame pointers can be walked by the tables of package unwind;
+// where that ends, because a stack is longer than the copy or code has no tables, the kernel's
+// own frames continue. Nothing is stopped, traced or written to, and threads that do
 // not run cost nothing. The clock is the software clock: every machine has it, even a virtual
 // one, and its samples measure time, which is what the waiting threads' samples measure too.
 //
@@ -19,7 +22,13 @@
 // Where the kernel allows no perf events, only /proc is left: then threads are seen while they
 // wait, and not while they run.
 //
-// As in every sampler that uses frame pointers, the outer frames of code that was compiled
-// without them are missing; and where the innermost function is so small that it has no frame,
-// its caller is missing.
+// A copy of a stack is memory of another program, with its secrets. It is walked at once, never
+// kept or written anywhere, and its buffer is cleared after each reading; only addresses of code
+// go on. In the kernel's ring it stays, readable by this process alone, until other samples
+// overwrite it or the session ends.
+//
+// What is still missing: outer frames that lie beyond the copy, or above a signal's handler with
+// a stack of its own, in programs without frame pointers; all beyond a function that has neither
+// tables nor a frame; where that is the innermost function (as in Go), only its caller. A walk
+// that ended early says so. Where the kernel refuses copies, all is found by frame pointers.
 package perf

@@ -22,6 +22,7 @@ type events struct {
 	depth  int   // maximum depth of a stack
 	rate   int
 	kernel bool // the kernel reports its own frames
+	copies int  // bytes of a program's stack that the kernel copies into a sample; 0 for none
 }
 
 // ring is memory that the kernel writes to and this package reads from.
@@ -37,6 +38,9 @@ const (
 	// ringPages is a ring's usual size. With the page before it, it is what kernels allow users
 	// without rights (perf_event_mlock_kb, 516).
 	ringPages, leastPages = 128, 8
+	// copyPages is a ring's usual size if samples have copies of stacks, leastCopy the smallest
+	// that can hold them.
+	copyPages, leastCopy = 512, 64
 	// allPages limits the rings of a machine with very many processors to 64 MB in total.
 	allPages = 16 << 10
 	// mostEvents limits the events for threads of one process: each thread needs one on each
@@ -57,13 +61,18 @@ func refused(err error) bool {
 func listen(rate int, cpus []int, threads []int32) (*events, error) {
 	var err error
 	e := &events{rate: min(rate, limit("perf_event_max_sample_rate", stack.MaxRate)), depth: min(stack.MaxDepth, limit("perf_event_max_stack", 127))}
-	for _, kernel := range []bool{true, false} {
-		e.kernel = kernel
+	for _, try := range []struct {
+		kernel bool
+		copies int
+	}{{true, copySize(e.rate)}, {false, copySize(e.rate)}, {true, 0}, {false, 0}} {
+		e.kernel, e.copies = try.kernel, try.copies
 		if err = e.open(cpus, threads); err == nil {
 			return e, nil
 		}
 		e.close()
-		if !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EPERM) {
+		denied := errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)
+		unknown := errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP)
+		if !denied && !(unknown && e.copies > 0) {
 			break
 		}
 	}
@@ -71,6 +80,20 @@ func listen(rate int, cpus []int, threads []int32) (*events, error) {
 		return nil, fmt.Errorf("%w (%w)", errRefused, err)
 	}
 	return nil, fmt.Errorf("perf events: %w", err)
+}
+
+// copySize is how much of a stack is worth copying: as much as leaves room in a ring for the
+// samples of some tenths of a second. Samples have less than 64 KB.
+func copySize(rate int) int {
+	const least, most, perSecond = 8 << 10, 32 << 10, 4 << 20
+	if own.machine == nil {
+		return 0
+	}
+	size := least
+	for size < most && 2*size*rate <= perSecond {
+		size *= 2
+	}
+	return size
 }
 
 // limit returns one of the kernel's limits, or fallback if it cannot be read.
@@ -131,6 +154,10 @@ func (e *events) attributes(inherit bool) *unix.PerfEventAttr {
 		Clockid:          unix.CLOCK_MONOTONIC,
 		Sample_max_stack: uint16(e.depth),
 	}
+	if e.copies > 0 {
+		a.Sample_type |= unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
+		a.Sample_regs_user, a.Sample_stack_user = own.mask, uint32(e.copies)
+	}
 	if inherit {
 		a.Bits |= unix.PerfBitInherit
 	}
@@ -143,6 +170,9 @@ func (e *events) attributes(inherit bool) *unix.PerfEventAttr {
 // open makes a ring for each processor, and has the threads' samples written into them.
 func (e *events) open(cpus []int, threads []int32) error {
 	pages := ringPages
+	if e.copies > 0 {
+		pages = copyPages
+	}
 	for pages > leastPages && pages*len(cpus) > allPages {
 		pages /= 2
 	}
@@ -207,6 +237,10 @@ func (e *events) ring(cpu int) *ring {
 
 func (e *events) makeRing(fd, cpu, pages int) error {
 	size := os.Getpagesize()
+	least := leastPages
+	if e.copies > 0 {
+		least = leastCopy
+	}
 	for {
 		all, err := unix.Mmap(fd, 0, (1+pages)*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 		if err == nil {
@@ -214,7 +248,7 @@ func (e *events) makeRing(fd, cpu, pages int) error {
 			return nil
 		}
 		// Other programs of this user may have used up the memory that the user may lock.
-		if pages /= 2; pages < leastPages || !errors.Is(err, unix.EPERM) {
+		if pages /= 2; pages < least || !errors.Is(err, unix.EPERM) {
 			return err
 		}
 	}
@@ -238,8 +272,19 @@ func (r *ring) drain(b []byte) []byte {
 	if n := head - tail; n > 0 && n <= size {
 		from := tail % size
 		first := min(n, size-from)
+		b = roomy(b, int(n))
 		b = append(append(b, r.data[from:from+first]...), r.data[:n-first]...)
 	}
 	atomic.StoreUint64(&r.page.Data_tail, head)
 	return b
+}
+
+// roomy returns b with room for n more bytes. If it must move b, it clears the old place.
+func roomy(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	moved := append(make([]byte, 0, 2*(len(b)+n)), b...)
+	clear(b)
+	return moved
 }

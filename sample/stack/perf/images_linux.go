@@ -16,6 +16,7 @@ import (
 	"tachograph/sample/proc/procfs"
 	"tachograph/sample/stack"
 	"tachograph/sample/stack/symbol"
+	"tachograph/sample/stack/unwind"
 )
 
 // images are the files that code was mapped from.
@@ -25,6 +26,10 @@ type images struct {
 	origins map[*stack.Image]origin
 	files   map[fileID]*symbol.ELF // nil if it could not be read, or is not ELF
 	left    time.Duration          // for reading headers
+	// unwinding has the tables that stacks are walked by; nil if a file has none.
+	unwinding  map[fileID]*unwind.Image
+	tableBytes int
+	tablesLeft time.Duration
 }
 
 // fileID is a file as the kernel reports it for a mapping.
@@ -62,7 +67,7 @@ const (
 )
 
 func newImages() *images {
-	m := &images{left: headersTime}
+	m := &images{left: headersTime, tablesLeft: tablesTime, unwinding: make(map[fileID]*unwind.Image)}
 	m.forget()
 	return m
 }
@@ -139,19 +144,24 @@ func (s *Sampler) Open(m *stack.Image, debug string) (io.ReaderAt, int64, error)
 	if !known {
 		return nil, 0, errNever
 	}
-	switch {
-	case debug != "":
+	if debug != "" {
 		return openFirst([]string{fmt.Sprintf("/proc/%d/root%s", from.pid, debug), debug}, nil)
-	case m.Path == "[vdso]":
-		return vdso(from)
 	}
-	return from.open()
+	return from.read()
 }
 
 var (
 	errNever = errors.New("no sample had that image")
 	errGone  = errors.New("the file that was mapped is not there any more")
 )
+
+// read opens the mapped file, or the code that the kernel maps.
+func (o origin) read() (io.ReaderAt, int64, error) {
+	if o.file.path == "[vdso]" {
+		return vdso(o)
+	}
+	return o.open()
+}
 
 // open opens the mapped file: by the mapping itself, which works for containers and for removed
 // files; or, if that is not allowed or the process has ended, by its name, if that is still the

@@ -15,6 +15,9 @@ type record struct {
 	pid, tid int32
 
 	chain []byte // of a sample: words, some of them markers
+	// Of a sample of a program that was interrupted: its registers, and its stack from the
+	// stack's pointer on; nil if the kernel was not asked for them, or has none.
+	registers, stack []byte
 
 	parent, parentTID int32 // of a fork
 	lost              uint64
@@ -78,6 +81,7 @@ func (r *record) parse(b []byte) bool {
 			return false
 		}
 		r.chain = b[fixed : fixed+8*n]
+		r.copied(b[fixed+8*n:])
 		return true
 	}
 	end := len(b) - trailer
@@ -109,6 +113,25 @@ func (r *record) parse(b []byte) bool {
 		}
 	}
 	return true
+}
+
+// copied reads what follows the chain: whether there are registers, and of which kind, and the
+// copy of the stack with the number of bytes that are valid in it.
+func (r *record) copied(b []byte) {
+	const wide = 2 // of a program with 64 bits
+	order := binary.NativeEndian
+	size := 8 * len(own.numbers)
+	if size == 0 || len(b) < 8+size+8 || order.Uint64(b) != wide {
+		return
+	}
+	registers, b := b[8:8+size], b[8+size:]
+	n := order.Uint64(b)
+	if b = b[8:]; n > uint64(len(b)) || uint64(len(b))-n < 8 {
+		return
+	}
+	if valid := order.Uint64(b[n:]); valid <= n {
+		r.registers, r.stack = registers, b[:valid]
+	}
 }
 
 func terminated(b []byte) []byte {

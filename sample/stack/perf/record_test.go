@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"reflect"
 	"testing"
 )
@@ -33,6 +34,11 @@ type who struct {
 var (
 	aSample = made(kindSample, 1, uint64(0x1234), int32(7), int32(8), uint64(99), uint64(6),
 		uint64(markKernel), uint64(0xffffffff81000010), uint64(0xffffffff81000020), uint64(markUser), uint64(0x401000), uint64(0x402000))
+	// A sample with registers, and with 24 bytes of the stack of which 16 are valid.
+	aCopy = made(kindSample, 2, uint64(0x1234), int32(7), int32(8), uint64(99), uint64(1), uint64(markUser),
+		uint64(2), make([]uint64, len(own.numbers)), uint64(24), uint64(11), uint64(12), uint64(13), uint64(16))
+	// A sample of a thread without a program.
+	noCopy   = made(kindSample, 1, uint64(0x1234), int32(7), int32(8), uint64(99), uint64(1), uint64(markKernel), uint64(0), uint64(0))
 	aMapping = made(kindMapping, 0, int32(7), int32(8), uint64(0x400000), uint64(0x1000), uint64(0x2000), uint32(8), uint32(1),
 		uint64(1234), uint64(1), uint32(5), uint32(2), "/bin/a program", who{7, 8, 100})
 	aCommand = made(kindCommand, commandExec, int32(7), int32(7), "new", who{7, 7, 101})
@@ -49,6 +55,9 @@ func TestRecords(t *testing.T) {
 		want record
 	}{
 		{"sample", aSample, record{kind: kindSample, misc: 1, time: 99, pid: 7, tid: 8, chain: aSample[40:]}},
+		{"copy", aCopy, record{kind: kindSample, misc: 2, time: 99, pid: 7, tid: 8, chain: aCopy[40:48],
+			registers: aCopy[56 : len(aCopy)-40], stack: aCopy[len(aCopy)-32 : len(aCopy)-16]}},
+		{"no copy", noCopy, record{kind: kindSample, misc: 1, time: 99, pid: 7, tid: 8, chain: noCopy[40:48]}},
 		{"mapping", aMapping, record{kind: kindMapping, time: 100, pid: 7, tid: 8, start: 0x400000, size: 0x1000, offset: 0x2000, major: 8, minor: 1, inode: 1234, name: []byte("/bin/a program")}},
 		{"command", aCommand, record{kind: kindCommand, misc: commandExec, time: 101, pid: 7, tid: 7, name: []byte("new")}},
 		{"fork", aFork, record{kind: kindFork, time: 102, pid: 9, tid: 9, parent: 7, parentTID: 8}},
@@ -104,7 +113,7 @@ func TestChains(t *testing.T) {
 }
 
 func FuzzRecords(f *testing.F) {
-	f.Add(bytes.Join([][]byte{aSample, aMapping, aCommand, aFork, anExit, aLoss, moreLost}, nil))
+	f.Add(bytes.Join([][]byte{aSample, aCopy, noCopy, aMapping, aCommand, aFork, anExit, aLoss, moreLost}, nil))
 	f.Add(aSample[:len(aSample)-8])
 	f.Add(made(kindSample, 0, uint64(0), int32(1), int32(1), uint64(1), uint64(1<<61)))
 	f.Add([]byte{9, 0, 0, 0, 0, 0, 0, 0})
@@ -116,6 +125,9 @@ func FuzzRecords(f *testing.F) {
 			}
 			n := 0
 			r.frames(func(uint64, bool) { n++ })
+			if len(r.registers)+len(r.stack) > len(rec) {
+				t.Errorf("%d bytes of the stack in %d bytes", len(r.stack), len(rec))
+			}
 			if 8*n > len(rec) {
 				t.Errorf("%d frames in %d bytes", n, len(rec))
 			}
@@ -132,4 +144,20 @@ func FuzzTraced(f *testing.F) {
 			t.Errorf("%d bytes of %d", len(fields), len(b))
 		}
 	})
+}
+
+// The kernel's order of registers is that of the tables after this.
+func TestRegisters(t *testing.T) {
+	for name, c := range processorsCopied {
+		if bits.OnesCount64(c.mask) != len(c.numbers) {
+			t.Errorf("%s: %d registers are asked for, %d are known", name, bits.OnesCount64(c.mask), len(c.numbers))
+		}
+		seen := make(map[int]bool)
+		for _, n := range c.numbers {
+			seen[n] = true
+		}
+		if len(seen) != len(c.numbers) || !seen[c.machine.PC] || !seen[c.machine.SP] || !seen[c.machine.FP] {
+			t.Errorf("%s: %v", name, c.numbers)
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tachograph/sample/stack"
+	"tachograph/sample/stack/unwind"
 )
 
 // Sampler is a stack.Sampler. Between sessions it remembers where the images of the last
@@ -37,6 +38,9 @@ type session struct {
 
 	frames []stack.Frame
 	sample stack.Sample
+	walker unwind.Walker
+	chain  []uint64 // of a sample, as the kernel found it
+	walked []uint64
 	// Records taken from the rings, and where each begins.
 	taken, kept []byte
 	order       []span
@@ -227,7 +231,8 @@ func (x *session) drain(last bool) {
 	if last {
 		now = 1<<64 - 1
 	}
-	x.taken = append(x.taken[:0], x.kept...)
+	x.taken = append(roomy(x.taken[:0], len(x.kept)), x.kept...)
+	clear(x.kept)
 	x.kept, x.order = x.kept[:0], x.order[:0]
 	x.sort(0)
 	for i := range x.events.rings {
@@ -240,11 +245,12 @@ func (x *session) drain(last bool) {
 	for _, p := range x.order {
 		switch b := x.taken[p.from:p.to]; {
 		case p.time >= now:
-			x.kept = append(x.kept, b...)
+			x.kept = append(roomy(x.kept, len(b)), b...)
 		case r.parse(b):
 			x.hear(&r)
 		}
 	}
+	clear(x.taken)
 }
 
 // sort finds the records in what was taken from a ring.
@@ -292,33 +298,45 @@ func (x *session) hear(r *record) {
 // running gives a sample of a running thread.
 func (x *session) running(r *record) {
 	q := x.processes.get(r.pid)
-	frames, end := x.frames[:0], stack.Whole
-	user := 0
-	r.frames(func(address uint64, kernel bool) {
-		switch {
-		case len(frames) >= stack.MaxDepth || end == stack.Broken:
-		case kernel:
-			frames = append(frames, x.kernel().frame(address, len(frames) > 0))
-		default:
-			// An address in the chain that is not in code was no frame: the register held
-			// something else.
-			if user > 0 && x.processes.region(q, address) == nil && q.told {
-				end = stack.Broken
-				return
-			}
-			user++
-			frames = append(frames, x.user(q, address))
-		}
-	})
-	if len(frames) >= x.events.depth {
-		end = stack.Truncated
-	}
-	if x.frames = frames; len(frames) == 0 {
+	frames, end := x.stackOf(q, r)
+	if len(frames) == 0 {
 		x.statistics.Failed++
 		x.statistics.Why = "the kernel found no stack"
 		return
 	}
 	x.send(q, r.tid, stack.Sample{State: stack.Running, End: end, Frames: frames, Count: 1})
+}
+
+// stackOf returns the stack of a sample. The frames are valid until the next call.
+func (x *session) stackOf(q *process, r *record) ([]stack.Frame, stack.End) {
+	frames, chain := x.frames[:0], x.chain[:0]
+	all, end := 0, stack.Whole
+	r.frames(func(address uint64, kernel bool) {
+		switch all++; {
+		case end == stack.Broken || len(frames)+len(chain) >= stack.MaxDepth:
+		case kernel:
+			frames = append(frames, x.kernel().frame(address, len(frames) > 0))
+		// An address in the chain that is not in code was no frame: the register held
+		// something else.
+		case len(chain) > 0 && x.processes.region(q, address) == nil && q.told:
+			end = stack.Broken
+		default:
+			chain = append(chain, address)
+		}
+	})
+	if x.chain = chain; all >= x.events.depth {
+		end = stack.Truncated
+	}
+	user := chain
+	if r.registers != nil {
+		registers := own.content(r.registers)
+		user, end = x.walk(q, &registers, r.stack, stack.MaxDepth-len(frames), chain, end)
+	}
+	for _, address := range user {
+		frames = append(frames, x.user(q, address))
+	}
+	x.frames = frames
+	return frames, end
 }
 
 // user returns the frame at address in a program's own code.

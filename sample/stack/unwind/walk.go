@@ -133,21 +133,16 @@ func (w *Walker) Walk(r *Registers, copied []byte, find Finder, frames []uint64)
 		if row.undefined() {
 			return frames, stack.Whole
 		}
-		if row.signal && k.context != 0 {
-			if !t.interrupted(k) {
-				return frames, t.ended()
-			}
-			floor, exact, linked = t.values[k.SP], true, false
-			continue
-		}
 		cfa, ok := t.step(k, row, exact)
 		if !ok {
 			return frames, t.ended()
 		}
+		switch {
+		case row.signal: // which may have had a stack of its own
+			t.cut = t.cut || t.values[k.SP]-t.at >= uint64(len(t.stack))
 		// The caller's frame is above. But a function that has not used the stack yet, and
-		// keeps its return address in a register, has none; and a signal may have a stack of its
-		// own.
-		if cfa < floor && !row.signal || cfa == floor && !(exact && k.Link != 0) && !row.signal {
+		// keeps its return address in a register, has none.
+		case cfa < floor, cfa == floor && !(exact && k.Link != 0):
 			return frames, stack.Broken
 		}
 		if t.values[k.PC] == 0 {
@@ -213,6 +208,9 @@ func (r *row) undefined() bool {
 
 // step goes to the caller by a row; it returns the frame's address.
 func (t *thread) step(k *Machine, r *row, exact bool) (cfa uint64, ok bool) {
+	if r.signal && k.context != 0 {
+		return 0, t.interrupted(k)
+	}
 	if r.cfa.kind == inRegister {
 		cfa, ok = t.register(uint64(r.cfa.register))
 		cfa += uint64(r.cfa.value)

@@ -1,0 +1,90 @@
+package perf
+
+import (
+	"io"
+	"time"
+
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/symbol"
+	"tachograph/sample/stack/unwind"
+)
+
+// Limits of the tables that stacks are walked by.
+const (
+	maxTables  = 24 << 20 // bytes, of all images
+	tablesTime = 2 * time.Second
+)
+
+// tables returns the tables of a region's image, which it reads once; nil if there are none.
+func (m *images) tables(pid int32, r *region) *unwind.Image {
+	t, known := m.unwinding[r.file]
+	if known {
+		return t
+	}
+	if m.of(pid, r) != nil && m.tableBytes < maxTables && len(m.unwinding) < maxImages {
+		from := origin{pid, r.start, r.end, r.file, r.deleted}
+		t, _ = symbol.Within(&m.tablesLeft, oneFile, func() (*unwind.Image, error) {
+			file, size, err := from.read()
+			if err != nil {
+				return nil, err
+			}
+			if c, ok := file.(io.Closer); ok {
+				defer c.Close()
+			}
+			return unwind.Read(file, size)
+		})
+	}
+	if t != nil {
+		m.tableBytes += t.Bytes()
+	}
+	if len(m.unwinding) < maxImages {
+		m.unwinding[r.file] = t
+	}
+	return t
+}
+
+// walk returns the addresses of a program's stack, the innermost first and at most most, by the
+// registers and a copy of the stack. chain is what the kernel found by frame pointers, and how
+// that ended. The result is valid until the next call.
+func (x *session) walk(q *process, registers *unwind.Registers, copied []byte, most int, chain []uint64, chainEnd stack.End) ([]uint64, stack.End) {
+	if x.walked == nil {
+		x.walker.Machine = own.machine
+		x.walked = make([]uint64, 0, stack.MaxDepth)
+	}
+	walked, end := x.walker.Walk(registers, copied, func(pc uint64) (*unwind.Image, uint64, bool) {
+		r := x.processes.region(q, pc)
+		if r == nil {
+			return nil, 0, !q.told
+		}
+		t := x.images.tables(q.pid, r)
+		if t == nil {
+			return nil, 0, true
+		}
+		return t, x.images.of(q.pid, r).Base, true
+	}, x.walked[:0:max(0, most)])
+	if end == stack.Whole {
+		return walked, end
+	}
+	return joined(walked, end, chain, chainEnd)
+}
+
+// joined adds to a walk that ended early the frames that the kernel found by frame pointers
+// beyond its last one. If the last one occurs several times in the chain, the outermost is meant
+// that is no further out than in the walk: a chain may lack frames, but has none too many.
+func joined(walked []uint64, end stack.End, chain []uint64, chainEnd stack.End) ([]uint64, stack.End) {
+	last := len(walked) - 1
+	for i := min(last, len(chain)-1); i >= 0; i-- {
+		if chain[i] != walked[last] {
+			continue
+		}
+		rest := chain[i+1:]
+		if len(rest) == 0 {
+			break
+		}
+		if room := cap(walked) - len(walked); len(rest) > room {
+			rest, chainEnd = rest[:room], stack.Truncated
+		}
+		return append(walked, rest...), chainEnd
+	}
+	return walked, end
+}

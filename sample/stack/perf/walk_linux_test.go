@@ -1,0 +1,124 @@
+package perf
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"tachograph/sample/stack"
+)
+
+// compiledBy runs a compiler in a directory of the test's own.
+func compiledBy(t testing.TB, tool string, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(tool)
+	if err != nil {
+		t.Skip(tool + " is not installed")
+	}
+	out := filepath.Join(t.TempDir(), "made")
+	cmd := exec.Command(path, append(args, "-o", out)...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return out
+}
+
+// withoutFrames are the flags of programs that have no frame pointers.
+var withoutFrames = []string{"-O2", "-fomit-frame-pointer", "-Wl,--build-id", "-pthread"}
+
+// Stacks of programs that were compiled without frame pointers are whole, and the shares of
+// functions are right.
+func TestWithoutFramePointers(t *testing.T) {
+	needsPerf(t, false)
+	ways := func(t *testing.T) string { return compiledBy(t, "cc", append(withoutFrames, "testdata/ways.c")...) }
+	for _, c := range []struct {
+		name string
+		make func(t *testing.T) []string
+		path string // of all stacks, from the outermost function on
+	}{
+		{"C", func(t *testing.T) []string {
+			return []string{compiledBy(t, "cc", append(withoutFrames, "testdata/burn.c")...)}
+		}, ";main;outer;"},
+		{"C++", func(t *testing.T) []string {
+			return []string{compiledBy(t, "c++", append(withoutFrames, "testdata/thrown.cc")...)}
+		}, ";main;outer;"},
+		{"Rust", func(t *testing.T) []string {
+			return []string{compiledBy(t, "rustc", "-O", "-C", "force-frame-pointers=no", "testdata/burn.rs")}
+		}, ";outer;"},
+		{"through the C library", func(t *testing.T) []string { return []string{ways(t), "sort"} }, ";compare;outer;"},
+		{"in a signal's handler", func(t *testing.T) []string { return []string{ways(t), "signal"} }, ";main;interrupted;"},
+		{"in a library", func(t *testing.T) []string {
+			return []string{ways(t), "library", compiledBy(t, "cc", append(withoutFrames, "-shared", "-fPIC", "-DLIBRARY", "testdata/ways.c")...)}
+		}, ";main;outer;"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := c.make(t)
+			cmd := started(t, args[0], args[1:]...)
+			pid := cmd.Process.Pid
+			got, _ := sampled(t, New(), stack.Wish{PID: int32(pid), Rate: 997}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 400 })
+			whole, all := 0, 0
+			for _, x := range got.all {
+				if x.State == stack.Running && x.Thread.TID == uint64(pid) {
+					all++
+					if x.End == stack.Whole && has(&x, "main") && x.Frames[len(x.Frames)-1].Name == "_start" {
+						whole++
+					}
+				}
+			}
+			if share := float64(whole) / float64(all); share < 0.95 {
+				t.Errorf("%.3f of the stacks are whole:\n%v", share, got.running)
+			}
+			if share := got.share(got.running, c.path); share < 0.95 {
+				t.Errorf("%.3f of the stacks have %q:\n%v", share, c.path, got.running)
+			}
+			heavy, light := got.share(got.running, ";heavy;"), got.share(got.running, ";light;")
+			if both := heavy + light; both < 0.9 || heavy/both < 0.75-0.09 || heavy/both > 0.75+0.09 {
+				t.Errorf("heavy has %.3f, light %.3f: want 3 to 1\n%v", heavy, light, got.running)
+			}
+		})
+	}
+}
+
+// A handler with a stack of its own is seen, and that the walk ended with it.
+func TestOtherStack(t *testing.T) {
+	needsPerf(t, false)
+	cmd := started(t, compiledBy(t, "cc", append(withoutFrames, "testdata/ways.c")...), "stack")
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 50 })
+	seen := 0
+	for _, x := range got.all {
+		if !has(&x, "handler") {
+			continue
+		}
+		seen++
+		if x.End != stack.Truncated {
+			t.Fatalf("end %d: %v", x.End, got.running)
+		}
+	}
+	if share := got.share(got.running, ";handler;outer;"); share < 0.9 || seen == 0 {
+		t.Errorf("%.2f are in the handler:\n%v", share, got.running)
+	}
+}
+
+func TestJoined(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		walked, chain, want []uint64
+		end                 stack.End
+	}{
+		{"goes on", []uint64{1, 2, 3}, []uint64{1, 3, 4, 5}, []uint64{1, 2, 3, 4, 5}, stack.Whole},
+		{"ends as well", []uint64{1, 2, 3}, []uint64{1, 3}, []uint64{1, 2, 3}, stack.Broken},
+		{"never met", []uint64{1, 2, 3}, []uint64{1, 5, 6}, []uint64{1, 2, 3}, stack.Broken},
+		{"calls itself", []uint64{1, 2, 2, 2}, []uint64{1, 2, 2, 2, 2, 2, 3}, []uint64{1, 2, 2, 2, 2, 2, 3}, stack.Whole},
+		{"no chain", []uint64{1}, nil, []uint64{1}, stack.Broken},
+		{"too many", []uint64{1, 2, 3, 4, 5, 6, 7}, []uint64{1, 7, 8, 9}, []uint64{1, 2, 3, 4, 5, 6, 7, 8}, stack.Truncated},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			walked := append(make([]uint64, 0, 8), c.walked...)
+			got, end := joined(walked, stack.Broken, c.chain, stack.Whole)
+			if !slices.Equal(got, c.want) || end != c.end {
+				t.Errorf("%v, end %d; want %v, end %d", got, end, c.want, c.end)
+			}
+		})
+	}
+}
