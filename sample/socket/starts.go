@@ -3,8 +3,8 @@ package socket
 import (
 	"encoding/binary"
 	"net/netip"
-	"strconv"
-	"strings"
+
+	"tachograph/sample/stack/perf"
 )
 
 // starts knows which process began a connection, from the tracepoint sock:inet_sock_set_state.
@@ -44,30 +44,13 @@ func newStarts(format string) *starts {
 		{"skaddr", 8, &s.at.socket}, {"oldstate", 4, &s.at.from}, {"newstate", 4, &s.at.to}, {"sport", 2, &s.at.port}, {"dport", 2, &s.at.peerPort},
 		{"family", 2, &s.at.family}, {"saddr", 4, &s.at.address}, {"daddr", 4, &s.at.peer}, {"saddr_v6", 16, &s.at.address6}, {"daddr_v6", 16, &s.at.peer6},
 	} {
-		at, ok := fieldOf(format, f.name, f.size)
+		at, ok := perf.FieldOf(format, f.name, f.size)
 		if !ok {
 			return nil
 		}
 		*f.at = at
 	}
 	return s
-}
-
-// fieldOf finds "field:__u16 sport;	offset:24;	size:2;	signed:0;".
-func fieldOf(format, name string, size int) (at int, ok bool) {
-	for line := range strings.Lines(format) {
-		parts := strings.Split(strings.TrimSpace(line), ";")
-		if len(parts) < 3 || !strings.HasPrefix(parts[0], "field:") {
-			continue
-		}
-		of, _, _ := strings.Cut(parts[0], "[")
-		if !strings.HasSuffix(of, " "+name) || strings.TrimSpace(parts[2]) != "size:"+strconv.Itoa(size) {
-			continue
-		}
-		at, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(parts[1]), "offset:"))
-		return at, err == nil && at >= 0 && at < 1<<10
-	}
-	return 0, false
 }
 
 // hear takes in a change of state, and the process on whose behalf it was.

@@ -3,8 +3,10 @@ package perf
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +105,38 @@ func BenchmarkSampling(b *testing.B) {
 			b.ReportMetric(float64(used.Microseconds())/float64(samples), "cpu-us/sample")
 			b.ReportMetric(float64(used.Milliseconds())/float64(sessions), "cpu-ms/session")
 			b.ReportMetric(float64(samples)/float64(sessions), "samples/session")
+		})
+	}
+}
+
+// BenchmarkWaits measures what it costs to measure waits: of two threads that wake each other, at
+// about so many switches a second.
+func BenchmarkWaits(b *testing.B) {
+	needsWaits(b)
+	for _, work := range []int{100_000, 10_000, 0} {
+		b.Run(fmt.Sprintf("%d us of work", work/1000), func(b *testing.B) {
+			const turns = 20_000
+			withTracefs()
+			alone, with, used, waits := time.Duration(0), time.Duration(0), time.Duration(0), 0
+			for b.Loop() {
+				w := startWaiter(b, strconv.Itoa(turns), strconv.Itoa(work))
+				fmt.Fprintln(w.in)
+				line, _ := w.out.ReadString('\n')
+				ns, _ := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+				alone += time.Duration(ns)
+				w = startWaiter(b, strconv.Itoa(turns), strconv.Itoa(work))
+				before := ownTime(b)
+				lines, statistics := w.measured(b, 1, func(*stack.Sample) {})
+				used += ownTime(b) - before
+				ns, _ = strconv.ParseInt(strings.TrimSpace(lines[0]), 10, 64)
+				with += time.Duration(ns)
+				if waits += statistics.Waits; statistics.WaitsLost > 0 || statistics.WaitsWhy != "" {
+					b.Logf("%d lost; %s", statistics.WaitsLost, statistics.WaitsWhy)
+				}
+			}
+			b.ReportMetric(100*(float64(with)/float64(alone)-1), "%slower")
+			b.ReportMetric(float64(waits)/with.Seconds(), "waits/s")
+			b.ReportMetric(100*used.Seconds()/with.Seconds(), "%core")
 		})
 	}
 }

@@ -16,6 +16,18 @@
 // for all processes, only about those that nothing can wake (state D), which are the ones that
 // matter and few.
 //
+// Of one process, the kernel also reports each time that a thread goes to sleep, with its whole
+// stack, and when the thread has a processor again, where this user may see the kernel's own
+// frames. What lies between is a wait, measured to the nanosecond; a thread that lost its
+// processor to another did not wait. Where tracefs is mounted and may be read, the tracepoint
+// sched:sched_waking says who ended the wait, and from where. Waits with the same stack and the
+// same waker are added up for about a second and given as one Sample, with the time waited and
+// no Count. The count of samples stays the clock's: a look at a thread whose wait is known gives
+// the stack that it went to sleep with, without asking /proc, and counts as before. So each
+// thread is counted once by the clock, and its waits are measured once. If the kernel loses
+// records, the waits of which it may have lost the end are not counted; if it loses them again
+// and again, this package stops to measure and says so.
+//
 // Neither sees a thread that wants a processor and does not get one: on a machine with too much
 // to do, the samples of a thread are the time that it got.
 //

@@ -23,6 +23,8 @@ type events struct {
 	rate   int
 	kernel bool // the kernel reports its own frames
 	copies int  // bytes of a program's stack that the kernel copies into a sample; 0 for none
+	// switches says that the events are context switches, and not of the clock.
+	switches bool
 }
 
 // ring is memory that the kernel writes to and this package reads from.
@@ -164,6 +166,9 @@ func (e *events) attributes(inherit bool) *unix.PerfEventAttr {
 	if !e.kernel {
 		a.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeCallchainKernel
 	}
+	if e.switches {
+		ofSwitches(a)
+	}
 	return a
 }
 
@@ -176,6 +181,11 @@ func (e *events) open(cpus []int, threads []int32) error {
 	for pages > leastPages && pages*len(cpus) > allPages {
 		pages /= 2
 	}
+	return e.openWith(cpus, threads, pages)
+}
+
+// openWith is open with rings of that many pages.
+func (e *events) openWith(cpus []int, threads []int32, pages int) error {
 	if threads == nil {
 		threads = []int32{-1}
 	}

@@ -53,6 +53,9 @@ func (k *kernel) frame(address uint64, inner bool) stack.Frame {
 	return stack.Frame{Image: k.image, Address: address, Name: name, Kernel: true}
 }
 
+// schedules reports whether an address is in the scheduler.
+func (k *kernel) schedules(address uint64) bool { return k.names != nil && k.names.Schedules(address) }
+
 // named returns the frame that a text names. The text has no address: if that is not found
 // otherwise, the frame has only a name.
 func (k *kernel) named(name string, offset, size uint64) stack.Frame {

@@ -18,6 +18,7 @@ type processes struct {
 	all     map[int32]*process
 	threads int // the number of named threads, of all processes
 	gone    int
+	ended   []ended       // threads whose names are still known
 	left    time.Duration // time left for reading maps
 }
 
@@ -32,6 +33,23 @@ type process struct {
 	told    bool
 	asked   bool      // key and command were looked up
 	lastAsk time.Time // when regions were last read
+}
+
+// ended is a thread that has ended.
+type ended struct{ pid, tid int32 }
+
+// forget forgets the names of the threads that have ended. It may be put off while there is more
+// to say about them.
+func (p *processes) forget() {
+	for _, e := range p.ended {
+		if q := p.all[e.pid]; q != nil {
+			if _, known := q.names[e.tid]; known {
+				delete(q.names, e.tid)
+				p.threads--
+			}
+		}
+	}
+	p.ended = p.ended[:0]
 }
 
 // Limits of what is remembered, and of what is read for one process.
@@ -140,11 +158,8 @@ func (p *processes) hear(r *record) {
 			q.command, q.regions, q.told = parent.command, slices.Clone(parent.regions), true
 		}
 	case kindExit:
-		if q := p.all[r.pid]; q != nil {
-			if _, known := q.names[r.tid]; known {
-				delete(q.names, r.tid)
-				p.threads--
-			}
+		if len(p.ended) < maxThreads {
+			p.ended = append(p.ended, ended{r.pid, r.tid})
 		}
 	case kindMapping:
 		if q := p.all[r.pid]; q != nil && q.told {

@@ -75,6 +75,10 @@ func TestWhatIsHeardOfProcesses(t *testing.T) {
 		t.Errorf("%+v, %d threads", child.names, p.threads)
 	}
 	heard(p, made(kindExit, 0, int32(9), int32(7), int32(10), int32(7), uint64(106), who{9, 10, 106}))
+	if child.names[10] != "a thread" {
+		t.Error("the name is forgotten before the last that is known of the thread is said")
+	}
+	p.forget()
 	if len(child.names) != 0 || p.threads != 0 {
 		t.Errorf("%+v, %d threads", child.names, p.threads)
 	}

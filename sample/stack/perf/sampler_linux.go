@@ -32,6 +32,7 @@ type session struct {
 	give       func(*stack.Sample)
 	statistics stack.Statistics
 	events     *events // nil if the kernel allows none
+	switches   *switches
 	processes  *processes
 	images     *images
 	theKernel  *kernel // nil until the first frame needs it
@@ -77,6 +78,9 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 	switch {
 	case reason == nil:
 		defer x.events.close()
+		if wish.PID != 0 {
+			x.measure(threads)
+		}
 	case !errors.Is(reason, errRefused):
 		return x.statistics, reason
 	case wish.PID == 0 && os.Geteuid() != 0:
@@ -107,13 +111,18 @@ func threadsOf(pid int32) ([]int32, error) {
 	if err != nil || len(names) == 0 || pid < 0 {
 		return nil, fmt.Errorf("there is no process %d", pid)
 	}
-	threads := make([]int32, 0, len(names))
+	return numbers(names), nil
+}
+
+// numbers returns the names that are numbers.
+func numbers(names []string) []int32 {
+	all := make([]int32, 0, len(names))
 	for _, name := range names {
-		if tid, err := strconv.ParseInt(name, 10, 32); err == nil {
-			threads = append(threads, int32(tid))
+		if n, err := strconv.ParseInt(name, 10, 32); err == nil {
+			all = append(all, int32(n))
 		}
 	}
-	return threads, nil
+	return all
 }
 
 // listen starts the kernel's sampling: of the threads of a process, or of everything.
@@ -216,6 +225,7 @@ func (x *session) run(ctx context.Context, reason error) error {
 		}
 	}
 	x.drain(true)
+	x.switches.finish()
 	x.statistics.Rounds = int(min(time.Since(began), x.wish.For+pause).Seconds() * float64(rate))
 	return nil
 }
@@ -251,6 +261,9 @@ func (x *session) drain(last bool) {
 		}
 	}
 	clear(x.taken)
+	if !x.switches.drain(now) {
+		x.processes.forget()
+	}
 }
 
 // sort finds the records in what was taken from a ring.
@@ -356,14 +369,20 @@ func (x *session) kernel() *kernel {
 }
 
 func (x *session) send(q *process, tid int32, s stack.Sample) {
-	x.processes.look(q)
 	x.sample = s
-	x.sample.Thread = stack.Thread{PID: q.pid, Process: q.key, Command: q.command, TID: uint64(tid)}
-	if name := x.processes.thread(q, tid); name != q.command {
-		x.sample.Thread.Name = name
-	}
+	x.sample.Thread = x.thread(q, tid)
 	x.statistics.Samples += int(s.Count)
 	x.give(&x.sample)
+}
+
+// thread returns a thread of a process.
+func (x *session) thread(q *process, tid int32) stack.Thread {
+	x.processes.look(q)
+	t := stack.Thread{PID: q.pid, Process: q.key, Command: q.command, TID: uint64(tid)}
+	if name := x.processes.thread(q, tid); name != q.command {
+		t.Name = name
+	}
+	return t
 }
 
 func (x *session) failed(err error) {

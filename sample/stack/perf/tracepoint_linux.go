@@ -27,22 +27,12 @@ const tracepointPages, tracepointAll = 64, 1024
 // OpenTracepoint starts to hear a tracepoint, such as "sock/inet_sock_set_state": of the records
 // that the kernel's filter lets through. It reads tracefs where that is mounted.
 func OpenTracepoint(name, filter string) (t *Tracepoint, err error) {
-	var id uint64
 	t = new(Tracepoint)
-	for _, dir := range []string{"/sys/kernel/tracing/events/", "/sys/kernel/debug/tracing/events/"} {
-		var format, number []byte
-		if format, err = os.ReadFile(dir + name + "/format"); err != nil {
-			continue
-		}
-		if number, err = os.ReadFile(dir + name + "/id"); err == nil {
-			id, err = strconv.ParseUint(strings.TrimSpace(string(number)), 10, 32)
-			t.Format = string(format)
-			break
-		}
-	}
+	id, format, err := tracepoint(name)
 	if err != nil {
-		return nil, fmt.Errorf("the kernel's tracepoints cannot be read: %w", err)
+		return nil, err
 	}
+	t.Format = format
 	cpus, err := processors()
 	if err != nil {
 		return nil, err
@@ -60,6 +50,25 @@ func OpenTracepoint(name, filter string) (t *Tracepoint, err error) {
 	return t, nil
 }
 
+// tracepoint returns the number of a tracepoint and the description of its fields.
+func tracepoint(name string) (id uint64, format string, err error) {
+	for _, dir := range []string{"/sys/kernel/tracing/events/", "/sys/kernel/debug/tracing/events/"} {
+		var text, number []byte
+		if text, err = os.ReadFile(dir + name + "/format"); err != nil {
+			continue
+		}
+		if number, err = os.ReadFile(dir + name + "/id"); err == nil {
+			id, err = strconv.ParseUint(strings.TrimSpace(string(number)), 10, 32)
+			format = string(text)
+			break
+		}
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("the kernel's tracepoints cannot be read: %w", err)
+	}
+	return id, format, nil
+}
+
 func (t *Tracepoint) open(id uint64, filter string, cpu, pages int) error {
 	fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
@@ -72,20 +81,32 @@ func (t *Tracepoint) open(id uint64, filter string, cpu, pages int) error {
 	if err != nil {
 		return err
 	}
-	text, err := unix.BytePtrFromString(filter)
+	return t.events.filtered(fd, filter, cpu, pages)
+}
+
+// filtered makes a ring for a tracepoint's event, and starts it.
+func (e *events) filtered(fd int, filter string, cpu, pages int) error {
+	err := setFilter(fd, filter)
 	if err == nil {
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_SET_FILTER, uintptr(unsafe.Pointer(text))); errno != 0 {
-			err = errno
-		}
-	}
-	if err == nil {
-		err = t.events.makeRing(fd, cpu, pages)
+		err = e.makeRing(fd, cpu, pages)
 	}
 	if err != nil {
 		unix.Close(fd)
 		return err
 	}
 	return unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0)
+}
+
+// setFilter has the kernel let through only the records that fit.
+func setFilter(fd int, filter string) error {
+	text, err := unix.BytePtrFromString(filter)
+	if err != nil {
+		return err
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_SET_FILTER, uintptr(unsafe.Pointer(text))); errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // Each passes what came since the last call to each, the oldest first: the process on whose

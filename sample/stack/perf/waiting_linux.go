@@ -77,6 +77,9 @@ func (w *waiting) process(pid int32, stuck bool) bool {
 		return false
 	}
 	slices.Sort(tasks)
+	if w.s.switches != nil {
+		w.s.switches.follow(numbers(tasks))
+	}
 	// Of very many threads, every n-th one is read and counts n times.
 	n := (len(tasks) + maxAsked - 1) / maxAsked
 	w.turn++
@@ -97,6 +100,9 @@ func (w *waiting) process(pid int32, stuck bool) bool {
 // thread gives a sample of a thread if it waits; stuck selects only threads that nothing can
 // wake. It returns false if the thread is gone.
 func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
+	if w.s.switches.look(tid, count) {
+		return true
+	}
 	dir := fmt.Sprintf("/proc/%d/task/%d/", pid, tid)
 	st, err := readStat(dir + "stat")
 	if err != nil {
@@ -153,6 +159,7 @@ func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 		return true
 	}
 	w.could = true
+	s.switches.found(tid, frames, wait)
 	s.send(q, tid, stack.Sample{State: stack.Waiting, Wait: wait, Frames: frames, Count: count})
 	return true
 }

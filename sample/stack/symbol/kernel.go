@@ -7,7 +7,11 @@ import (
 )
 
 // Kernel has the names of the running kernel's functions, from Linux's /proc/kallsyms.
-type Kernel struct{ table *Table }
+type Kernel struct {
+	table *Table
+	// scheduler is where the functions are that a thread waits by.
+	scheduler [2]uint64
+}
 
 // ErrHidden means that the kernel shows names but not their addresses.
 var ErrHidden = errors.New("the kernel hides its addresses (kernel.kptr_restrict)")
@@ -16,11 +20,20 @@ var ErrHidden = errors.New("the kernel hides its addresses (kernel.kptr_restrict
 func ReadKernel(r io.Reader) (*Kernel, error) {
 	// Room for a kernel as distributions build it, so that it need not grow.
 	b := builder{functions: make([]collected, 0, 1<<17), names: make([]byte, 0, 4<<20)}
+	var k Kernel
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 4096), 64<<10)
 	for lines.Scan() {
 		address, kind, name := kernelSymbol(lines.Bytes())
 		if address == 0 || kind != 't' && kind != 'T' && kind != 'w' && kind != 'W' || len(name) == 0 {
+			continue
+		}
+		switch string(name) {
+		case "__sched_text_start":
+			k.scheduler[0] = address
+			continue
+		case "__sched_text_end":
+			k.scheduler[1] = address
 			continue
 		}
 		// The last function of a piece of the kernel has no known end.
@@ -35,7 +48,8 @@ func ReadKernel(r io.Reader) (*Kernel, error) {
 	if len(b.functions) == 0 {
 		return nil, ErrHidden
 	}
-	return &Kernel{b.table("")}, nil
+	k.table = b.table("")
+	return &k, nil
 }
 
 // kernelSymbol splits a line: "ffffffff81000000 T _text", followed by the module if there is
@@ -72,6 +86,12 @@ func kernelSymbol(line []byte) (address uint64, kind byte, name []byte) {
 func (k *Kernel) Find(address uint64) (string, bool) {
 	name, _, _, ok := k.table.Find(address)
 	return name, ok
+}
+
+// Schedules reports whether an address is in the functions that a thread waits by: which of them
+// called which says nothing about what it waits for.
+func (k *Kernel) Schedules(address uint64) bool {
+	return k.scheduler[0] <= address && address < k.scheduler[1]
 }
 
 // Address returns the address of the function of that name and size: several static functions

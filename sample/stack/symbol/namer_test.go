@@ -111,9 +111,10 @@ func TestNamer(t *testing.T) {
 	// begins: "second" ends with a call that never returns.
 	s := sampleOf(image, 0x401000, 0x401010, 0x401030)
 	s.Frames = append(s.Frames, stack.Frame{Address: 0x99}, stack.Frame{Image: image, Address: image.Base + 0x401000, Name: "known"})
+	s.Waker = &stack.Waker{Frames: sampleOf(image, 0x401030).Frames}
 	n.Name(s)
-	if got := names(s); got != "first first second  known" {
-		t.Errorf("%q", got)
+	if got := names(s); got != "first first second  known" || s.Waker.Frames[0].Name != "third" {
+		t.Errorf("%q, woken by %+v", got, s.Waker.Frames)
 	}
 	// An interrupted or calling address is not a return address. The kernel's caller is
 	// looked up at its own address.
@@ -180,7 +181,8 @@ func TestNamerKeepsToItsBudget(t *testing.T) {
 
 func TestKernelNames(t *testing.T) {
 	k, err := ReadKernel(strings.NewReader("ffffffff81000000 T _stext\nffffffff81000100 t twice\nffffffff81000180 t do_wait\n" +
-		"ffffffff81000200 D a_variable\nffffffff81000300 t twice\nnonsense\n\nffffffffc0000000 t in_module\t[module]\nffffffffc0000010 t behind\t[module]\n"))
+		"ffffffff81000200 D a_variable\nffffffff81000300 t twice\nnonsense\n\nffffffffc0000000 t in_module\t[module]\nffffffffc0000010 t behind\t[module]\n" +
+		"ffffffff81000400 T __sched_text_start\nffffffff81000400 T schedule\nffffffff81000480 t wait_on\nffffffff81000500 T __sched_text_end\nffffffff81000500 T after\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,6 +194,14 @@ func TestKernelNames(t *testing.T) {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})
+	}
+	for at, want := range map[uint64]bool{0xffffffff810003ff: false, 0xffffffff81000400: true, 0xffffffff810004ff: true, 0xffffffff81000500: false} {
+		if k.Schedules(at) != want {
+			t.Errorf("%x is in the scheduler: %v", at, !want)
+		}
+	}
+	if name, _ := k.Find(0xffffffff81000400); name != "schedule" {
+		t.Errorf("the scheduler begins with %q", name)
 	}
 	for _, c := range []struct {
 		name string

@@ -1,0 +1,356 @@
+package perf
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"tachograph/sample/stack"
+)
+
+// switches measures how long the threads of a process wait, and finds who wakes them. A nil one
+// measures nothing.
+type switches struct {
+	s       *session
+	waits   *waits
+	events  *events // of the threads: they go to sleep, and go on
+	wakes   *events // of all threads: they wake others; without rings if tracefs does not say how
+	fields  wakeFields
+	sources []source
+	// losses is how often records of the current second were lost.
+	losses  int
+	flushed uint64
+	// filter is what the kernel lets through of the wakes, since filtered.
+	filter   string
+	filtered uint64
+}
+
+// source is a ring and what was taken from it.
+type source struct {
+	ring  *ring
+	wakes bool
+	taken []byte
+	rest  []byte // of taken: after head
+	head  switched
+	size  int  // of the head's record
+	ok    bool // head is there
+}
+
+const (
+	// mostLosses is how often records may be lost before it gives up.
+	mostLosses = 8
+	// mostFiltered is how many threads a filter names.
+	mostFiltered = 64
+	// switchPages is a ring's usual size; all rings together have at most mostSwitchPages.
+	switchPages, mostSwitchPages = 128, 4096
+)
+
+// measure starts to measure the waits of a process, if the kernel allows it. It says in the
+// statistics why not.
+func (x *session) measure(threads []int32) {
+	m, err := newSwitches(x, threads)
+	if err != nil {
+		x.statistics.WaitsWhy = err.Error()
+		return
+	}
+	x.switches = m
+}
+
+func newSwitches(x *session, threads []int32) (*switches, error) {
+	cpus, err := processors()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !x.events.kernel:
+		return nil, fmt.Errorf("waits are not measured: the kernel shows this user nothing of itself")
+	case len(threads)*len(cpus) > mostEvents:
+		return nil, fmt.Errorf("waits are not measured: %d threads are too many", len(threads))
+	}
+	m := &switches{s: x, events: &events{rate: 1, depth: x.events.depth, kernel: true, switches: true}, wakes: &events{}}
+	pages := switchPages
+	for pages > leastPages && pages*len(cpus) > mostSwitchPages {
+		pages /= 2
+	}
+	err = m.events.openWith(cpus, threads, pages)
+	if err == nil {
+		err = m.catchUp(cpus, threads)
+	}
+	if err != nil {
+		m.events.close()
+		return nil, fmt.Errorf("waits are not measured: %w", err)
+	}
+	now := monotonic()
+	m.waits, m.flushed = newWaits(x.wish.PID, now), now
+	if err := m.wake(cpus, threads, pages); err != nil {
+		m.wakes.close()
+		x.statistics.WaitsWhy = "who ended waits is unknown: " + err.Error()
+	}
+	for i := range m.events.rings {
+		m.sources = append(m.sources, source{ring: &m.events.rings[i]})
+	}
+	for i := range m.wakes.rings {
+		m.sources = append(m.sources, source{ring: &m.wakes.rings[i], wakes: true})
+	}
+	return m, nil
+}
+
+// ofSwitches has a be the attributes of the events that a thread's waits are measured by.
+func ofSwitches(a *unix.PerfEventAttr) {
+	a.Config, a.Sample = unix.PERF_COUNT_SW_CONTEXT_SWITCHES, 1
+	a.Sample_type = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN
+	a.Bits = unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | a.Bits&unix.PerfBitInherit
+	a.Sample_regs_user, a.Sample_stack_user = 0, 0
+}
+
+// catchUp follows the threads that were started while the others began to be followed. A thread
+// that is followed twice is heard twice, which changes nothing.
+func (m *switches) catchUp(cpus []int, threads []int32) error {
+	now, err := threadsOf(m.s.wish.PID)
+	if err != nil {
+		return nil // the process has ended, which is found out soon enough
+	}
+	for _, tid := range now {
+		if slices.Contains(threads, tid) {
+			continue
+		}
+		if err := m.events.follow(cpus, tid, leastPages); err != nil && err != unix.ESRCH {
+			return err
+		}
+	}
+	return nil
+}
+
+// wake starts to hear who wakes the threads.
+func (m *switches) wake(cpus []int, threads []int32, pages int) error {
+	id, format, err := tracepoint("sched/sched_waking")
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if m.fields, ok = readWakeFields(format); !ok {
+		return fmt.Errorf("the kernel's tracepoint sched:sched_waking has other fields")
+	}
+	m.filter = filterOf(threads)
+	a := &unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
+		Sample_type: unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_RAW,
+		Bits:        unix.PerfBitDisabled | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID, Clockid: unix.CLOCK_MONOTONIC,
+		Sample_max_stack: uint16(m.events.depth),
+	}
+	for _, cpu := range cpus {
+		fd, err := unix.PerfEventOpen(a, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err == unix.ENODEV {
+			continue // switched off meanwhile
+		}
+		if err == nil {
+			err = m.wakes.filtered(fd, m.filter, cpu, pages)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filterOf lets through the wakes of threads: of these, or, if they are many, of all that are
+// not older.
+func filterOf(threads []int32) string {
+	if len(threads) > mostFiltered {
+		return "pid >= " + strconv.Itoa(int(slices.Min(threads)))
+	}
+	var text []string
+	for _, tid := range slices.Sorted(slices.Values(threads)) {
+		text = append(text, "pid == "+strconv.Itoa(int(tid)))
+	}
+	return strings.Join(text, " || ")
+}
+
+// follow has the wakes of other threads let through, because the process has others now. The
+// kernel takes some time for that.
+func (m *switches) follow(threads []int32) {
+	if len(m.wakes.rings) == 0 || len(threads) == 0 {
+		return
+	}
+	filter, now := filterOf(threads), monotonic()
+	if filter == m.filter || now-m.filtered < 1e9 {
+		return
+	}
+	m.filter, m.filtered = filter, now
+	for i := range m.wakes.rings {
+		if err := setFilter(m.wakes.rings[i].fd, filter); err != nil {
+			m.s.failed(fmt.Errorf("who ends waits is no longer known: %w", err))
+			return
+		}
+	}
+}
+
+// drain takes in the records from before an instant. It returns whether some of the threads of
+// which it heard are still to be named.
+func (m *switches) drain(until uint64) bool {
+	if m == nil || len(m.sources) == 0 {
+		return false
+	}
+	for i := range m.sources {
+		m.sources[i].take()
+	}
+	for {
+		// Each ring is in the order of time.
+		var first *source
+		for i := range m.sources {
+			if c := &m.sources[i]; c.ok && c.head.time < until && (first == nil || c.head.time < first.head.time) {
+				first = c
+			}
+		}
+		if first == nil {
+			break
+		}
+		m.hear(&first.head, first.wakes)
+		first.advance()
+		if m.waits.full() {
+			m.flush()
+		}
+	}
+	switch now := monotonic(); {
+	case m.losses > mostLosses:
+		m.stop()
+	case now-m.flushed >= 1e9:
+		m.flushed, m.losses = now, 0
+		m.flush()
+		return false
+	}
+	return true
+}
+
+// take takes what is in the ring, behind what is left.
+func (c *source) take() {
+	left := c.rest
+	if c.ok {
+		left = c.taken[len(c.taken)-len(c.rest)-c.size:]
+	}
+	c.taken = c.ring.drain(append(c.taken[:0], left...))
+	c.rest = c.taken
+	c.advance()
+}
+
+// advance goes to the next record. What is damaged is dropped.
+func (c *source) advance() {
+	for {
+		rec, rest := next(c.rest)
+		if rec == nil {
+			c.rest, c.ok = nil, false
+			return
+		}
+		c.rest = rest
+		if c.head.parse(rec) {
+			c.size, c.ok = len(rec), true
+			return
+		}
+	}
+}
+
+func (m *switches) hear(r *switched, wakes bool) {
+	switch {
+	case r.kind == kindLost || r.kind == kindLostSamples:
+		m.s.statistics.WaitsLost += int(min(r.lost, 1<<31))
+		m.losses++
+		m.waits.forget()
+	case !wakes:
+		m.waits.hear(r)
+	case r.kind == kindSample:
+		if tid, interrupt, ok := m.fields.read(r); ok {
+			m.waits.woken(tid, r, interrupt)
+		}
+	}
+}
+
+// look gives a sample of a thread that waits, and returns false if nothing is known of it.
+func (m *switches) look(tid int32, count uint32) bool {
+	if m == nil {
+		return false
+	}
+	w := m.waits.waiting(tid)
+	if w == nil {
+		return false
+	}
+	m.give(tid, w, stack.Sample{Count: count})
+	return true
+}
+
+// found takes in what a look in /proc found.
+func (m *switches) found(tid int32, frames []stack.Frame, what string) {
+	if m != nil && len(m.sources) > 0 && m.s.statistics.WaitsLost == 0 {
+		m.waits.found(tid, frames, what)
+	}
+}
+
+func (m *switches) flush() {
+	m.waits.flush(func(s *sum) { m.give(s.tid, &s.wait, stack.Sample{Waited: s.waited, Waker: m.waker(&s.waker)}) })
+}
+
+// give gives a sample of a wait.
+func (m *switches) give(tid int32, w *wait, s stack.Sample) {
+	x := m.s
+	q := x.processes.get(m.waits.pid)
+	s.State, s.Frames, s.Wait = stack.Waiting, w.frames, w.what
+	if w.frames == nil {
+		s.Frames, s.End = x.stackOf(q, &record{chain: w.chain})
+		// The functions that each wait ends in say nothing of it.
+		for len(s.Frames) > 1 && s.Frames[1].Kernel && x.kernel().schedules(s.Frames[0].Address) {
+			s.Frames = s.Frames[1:]
+		}
+		if len(s.Frames) > 0 && s.Frames[0].Kernel {
+			s.Wait = s.Frames[0].Name
+		}
+	}
+	if len(s.Frames) > 0 {
+		x.send(q, tid, s)
+	}
+}
+
+// waker returns who ended a wait, nil if that is unknown.
+func (m *switches) waker(w *waker) *stack.Waker {
+	if !w.known {
+		return nil
+	}
+	x := m.s
+	q := x.processes.get(w.pid)
+	frames, _ := x.stackOf(q, &record{chain: w.chain})
+	by := &stack.Waker{Frames: slices.Clone(frames)}
+	if !w.interrupt {
+		by.Thread = x.thread(q, w.tid)
+	}
+	return by
+}
+
+// stop stops to measure, because that is too much.
+func (m *switches) stop() {
+	m.s.statistics.WaitsWhy = "waits were not measured until the end: there were more than could be read"
+	m.waits.forget()
+	m.flush()
+	m.close()
+}
+
+// finish gives what is left at the end of the session.
+func (m *switches) finish() {
+	if m == nil {
+		return
+	}
+	m.waits.close(monotonic())
+	m.flush()
+	m.s.statistics.Waits = m.waits.measured
+	if m.waits.briefly && m.s.statistics.WaitsWhy == "" {
+		m.s.statistics.WaitsWhy = fmt.Sprintf("in seconds with more than %d waits, those of less than a millisecond were left out", mostWaits)
+	}
+	m.close()
+}
+
+func (m *switches) close() {
+	m.sources = nil
+	m.events.close()
+	m.wakes.close()
+}

@@ -1,0 +1,204 @@
+package perf
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/symbol"
+	"tachograph/testdata/patience"
+)
+
+// waiter is a run of testdata/wait.c.
+type waiter struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// startWaiter compiles and starts it. It goes on when a line comes in.
+func startWaiter(t testing.TB, args ...string) *waiter {
+	t.Helper()
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("there is no C compiler here (cc), which makes the program that is sampled")
+	}
+	path := filepath.Join(t.TempDir(), "wait")
+	if out, err := exec.Command(cc, "-O0", "-fno-omit-frame-pointer", "-Wl,--build-id", "-pthread", "-o", path, "testdata/wait.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	w := &waiter{cmd: exec.Command(path, args...)}
+	w.cmd.Stderr = os.Stderr
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.out = bufio.NewReader(out)
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.in.Close()
+		w.cmd.Process.Kill()
+		w.cmd.Wait()
+	})
+	if line, err := w.out.ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return w
+}
+
+// measured samples the program until it has printed as many lines, and returns these.
+func (w *waiter) measured(t testing.TB, lines int, give func(*stack.Sample)) ([]string, stack.Statistics) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(patience.Context(t, time.Minute))
+	defer cancel()
+	s := New()
+	namer := symbol.NewNamer(s.Open, symbol.Budget{Time: time.Hour, Bytes: 1 << 30})
+	said := make(chan []string, 1)
+	begun := false
+	statistics, err := s.Sample(ctx, stack.Wish{PID: int32(w.cmd.Process.Pid), Rate: 99, For: time.Hour}, func(x *stack.Sample) {
+		if !begun { // main was seen waiting for its input
+			begun = true
+			fmt.Fprintln(w.in)
+			go func() {
+				var all []string
+				for range lines {
+					line, err := w.out.ReadString('\n')
+					if err != nil {
+						break
+					}
+					all = append(all, line)
+				}
+				said <- all
+				cancel()
+			}()
+		}
+		namer.Name(x)
+		give(x)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := <-said
+	if len(all) != lines {
+		t.Fatalf("the program printed %q", all)
+	}
+	return all, statistics
+}
+
+// withTracefs gives the test a view of tracefs that nothing else has; it returns false if that is not
+// allowed. The view ends with the test.
+func withTracefs() bool {
+	runtime.LockOSThread() // for ever: the thread ends with the test
+	if unix.Unshare(unix.CLONE_FS|unix.CLONE_NEWNS) != nil || unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") != nil {
+		return false
+	}
+	err := unix.Mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, "")
+	return err == nil || err == unix.EBUSY
+}
+
+func needsWaits(t testing.TB) {
+	t.Helper()
+	needsPerf(t, false)
+	x := &session{wish: stack.Wish{PID: int32(os.Getpid())}, processes: newProcesses()}
+	if err := x.listen([]int32{int32(os.Getpid())}); err != nil {
+		t.Fatal(err)
+	}
+	defer x.events.close()
+	if x.measure([]int32{int32(os.Getpid())}); x.switches == nil {
+		t.Skipf("the kernel does not let this user measure waits: %s", x.statistics.WaitsWhy)
+	}
+	x.switches.close()
+}
+
+// Waits are as long as the program itself says, and it is known who ended them.
+func TestWaits(t *testing.T) {
+	traced := withTracefs()
+	needsWaits(t)
+	w := startWaiter(t)
+	pid := w.cmd.Process.Pid
+	type key struct{ thread, in string }
+	waited := make(map[key]uint64)
+	woken := make(map[string]uint64) // waits of main, by who ended them
+	looks := 0
+	lines, statistics := w.measured(t, 5, func(x *stack.Sample) {
+		if x.State != stack.Waiting {
+			if x.Waited > 0 || x.Waker != nil {
+				t.Errorf("a running thread waited: %+v", x)
+			}
+			return
+		}
+		name := x.Thread.Name
+		if int(x.Thread.TID) == pid {
+			name = "main"
+		}
+		for _, in := range []string{"await_worker", "rest", "take_lock"} {
+			if !has(x, in) {
+				continue
+			}
+			waited[key{name, in}] += x.Waited
+			if in == "await_worker" {
+				looks += int(x.Count)
+				by := "?"
+				if x.Waker != nil {
+					by = stack.Interrupt
+					if x.Waker.Thread.PID != 0 {
+						by = x.Waker.Thread.Name
+					}
+					if by == "worker-3" && (!has(&stack.Sample{Frames: x.Waker.Frames}, "tell_main") || int(x.Waker.Thread.PID) != pid) {
+						t.Errorf("the waker is %+v", x.Waker)
+					}
+				}
+				woken[by] += x.Waited
+			}
+			if in == "rest" && x.Waker != nil && x.Waker.Thread.PID != 0 {
+				woken["not the timer"] += x.Waited
+			}
+		}
+	})
+	want := make(map[key]float64)
+	for _, line := range lines {
+		var name string
+		var ns float64
+		fmt.Sscan(line, &name, &ns)
+		in := map[string]string{"main": "await_worker", "worker-3": "rest"}[name]
+		if in == "" {
+			in = "take_lock"
+		}
+		want[key{name, in}] = ns
+	}
+	for k, ns := range want {
+		// A wait of less than a turn need not have slept at all.
+		if got := float64(waited[k]); math.Abs(got-ns) > max(0.1*ns, 20e6) {
+			t.Errorf("%s waited %.0f ms in %s, by its own clock %.0f ms", k.thread, got/1e6, k.in, ns/1e6)
+		}
+	}
+	if statistics.Waits < 20+20+10 || looks == 0 || statistics.WaitsLost > 0 {
+		t.Errorf("%d looks, %+v", looks, statistics)
+	}
+	if traced {
+		if main := waited[key{"main", "await_worker"}]; float64(woken["worker-3"]) < 0.9*float64(main) {
+			t.Errorf("of main's %d ns, these ended: %v; %s", main, woken, statistics.WaitsWhy)
+		}
+		if woken["not the timer"] > waited[key{"worker-3", "rest"}]/10 {
+			t.Errorf("the timer did not end %v", woken)
+		}
+	} else if woken["?"] != waited[key{"main", "await_worker"}] || statistics.WaitsWhy == "" {
+		t.Errorf("without tracefs, these ended waits: %v; %q", woken, statistics.WaitsWhy)
+	}
+}
