@@ -124,10 +124,15 @@ func framesCell(p *stacks.Profile, chain []int32) out.Cell {
 			add("image_id", p.Images[fn.Image].ID)
 		}
 		// A string, because not all programs read JSON's numbers exactly.
-		add("offset", "0x"+strconv.FormatUint(at.Offset, 16))
+		if fn.Line == 0 {
+			add("offset", "0x"+strconv.FormatUint(at.Offset, 16))
+		}
 		add("file", fn.File)
 		if at.Line > 0 {
 			b = strconv.AppendInt(append(b, `,"line":`...), int64(at.Line), 10)
+		}
+		if fn.Line > 0 {
+			b = strconv.AppendInt(append(b, `,"function_line":`...), int64(fn.Line), 10)
 		}
 		if fn.Kernel {
 			b = append(b, `,"kernel":true`...)

@@ -53,6 +53,9 @@ func (s *stacksAnswer) samplings(p *stacks.Profile) {
 				text += ": " + why
 			}
 		}
+		if why := e.Label("why_no_python"); why != "" {
+			text += "; functions of Python are missing: " + why
+		}
 		s.a.prose(text)
 	}
 	if more := len(list) - most; more > 0 {

@@ -39,7 +39,8 @@ type entry struct {
 type frameKey struct {
 	caller, image *entry
 	offset        uint64
-	name          string
+	name, file    string
+	line, start   int
 	kernel        bool
 }
 
@@ -124,7 +125,7 @@ func (b *Book) count(group int, e *entry, count uint64) {
 }
 
 func (b *Book) frame(f *Frame, caller *entry) *entry {
-	at := frameKey{caller: caller, image: b.image(f.Image), offset: f.Offset(), name: f.Name, kernel: f.Kernel}
+	at := frameKey{caller: caller, image: b.image(f.Image), offset: f.Offset(), name: f.Name, file: f.File, line: f.Line, start: f.Start, kernel: f.Kernel}
 	e := b.frames[at]
 	if e != nil {
 		return e
@@ -137,10 +138,15 @@ func (b *Book) frame(f *Frame, caller *entry) *entry {
 	if at.image != nil {
 		e.label(LabelImage, at.image.Key)
 	}
-	e.label(LabelOffset, strconv.FormatUint(at.offset, 10))
+	if f.Start == 0 {
+		e.label(LabelOffset, strconv.FormatUint(at.offset, 10))
+	}
 	e.label(LabelFile, f.File)
 	if f.Line > 0 {
 		e.label(LabelLine, strconv.Itoa(f.Line))
+	}
+	if f.Start > 0 {
+		e.label(LabelStart, strconv.Itoa(f.Start))
 	}
 	if f.Kernel {
 		e.label(LabelKernel, yes)

@@ -100,6 +100,26 @@ stack 4 "000007 app" process=7/100 pid=7 tid=7 frame=3 2 0 0
 	}
 }
 
+// Functions of an interpreted program have no addresses: their files and lines tell them apart.
+func TestBookOfAnInterpreter(t *testing.T) {
+	b := NewBook(metric.Stamp{})
+	for _, f := range []Frame{
+		{Name: "run", File: "a.py", Line: 3, Start: 1}, {Name: "run", File: "a.py", Line: 4, Start: 1},
+		{Name: "run", File: "a.py", Line: 4, Start: 2}, {Name: "run", File: "b.py", Line: 3, Start: 1}, {Name: "run", File: "a.py", Line: 3, Start: 1},
+	} {
+		b.Add(seenBy(7, Running, 1, f))
+	}
+	got, _, _ := strings.Cut(show(b.Tick(metric.Stamp{})), "stack 2")
+	const want = `stack frame 1 "run" file=a.py line=3 start=1 2
+stack frame 3 "run" file=a.py line=4 start=1 1
+stack frame 5 "run" file=a.py line=4 start=2 1
+stack frame 7 "run" file=b.py line=3 start=1 1
+`
+	if got != want {
+		t.Errorf("the frames are\n%swant\n%s", got, want)
+	}
+}
+
 // A Book stays small however many days are sampled.
 func TestBookForgets(t *testing.T) {
 	b := NewBook(metric.Stamp{})

@@ -42,6 +42,7 @@ const (
 	LabelOffset = "offset"
 	LabelFile   = "file"
 	LabelLine   = "line"
+	LabelStart  = "start"
 	LabelKernel = "kernel"
 	// Of stacks.
 	LabelProcess = "process"

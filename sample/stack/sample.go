@@ -30,9 +30,12 @@ type Frame struct {
 	// Name is the function's name in the symbols of the image, not demangled; "" if it is not
 	// known yet.
 	Name string
-	// File and Line are set if the image has them (programs in Go).
+	// File and Line are set if the image has them (programs in Go), or the interpreter (Python).
 	File string
 	Line int
+	// Start is the line that the function begins at. It is set for functions that are known only
+	// to an interpreter: they have neither an image nor an address.
+	Start int
 	// Kernel says that the frame is in the kernel.
 	Kernel bool
 }
@@ -135,6 +138,9 @@ type Statistics struct {
 	// could not keep. WaitsWhy says why waits were not measured, or not until the end.
 	Waits, WaitsLost int
 	WaitsWhy         string
+	// Python is why the functions of some program in Python are not known; "" if there is no
+	// reason.
+	Python string
 	// How is the method that was used: "mach", "stackshot", "perf", "proc".
 	How string
 }

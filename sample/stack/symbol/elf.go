@@ -262,48 +262,25 @@ func (f *ELF) sectionOf(kind elf.SectionType) *section {
 	return nil
 }
 
+// readSymbols adds the functions of a table of symbols.
 func (f *ELF) readSymbols(s *section, b *builder, textStart *uint64) error {
-	if uint64(s.link) >= uint64(len(f.sections)) {
-		return errors.New("its symbols have no names")
-	}
-	names, err := region(f.r, f.size, f.sections[s.link].offset, f.sections[s.link].size, maxNames)
-	if err != nil {
-		return err
-	}
-	each := uint64(16)
-	if f.wide {
-		each = 24
-	}
-	symbols, err := region(f.r, f.size, s.offset, s.size-s.size%each, maxSymbols*each)
-	if err != nil {
-		return err
-	}
-	for ; uint64(len(symbols)) >= each; symbols = symbols[each:] {
-		name, value := f.order.Uint32(symbols), f.word(symbols, 4, 8)
-		size, info, in := f.word(symbols, 8, 16), symbols[12], f.order.Uint16(symbols[14:])
-		if f.wide {
-			info, in = symbols[4], f.order.Uint16(symbols[6:])
+	return f.eachSymbol(s, func(y elfSymbol) error {
+		if y.in.flags&elf.SHF_EXECINSTR == 0 {
+			return nil // a variable
 		}
-		if uint64(in) >= uint64(len(f.sections)) || in == 0 || f.sections[in].flags&elf.SHF_EXECINSTR == 0 {
-			continue // a variable, or defined elsewhere
-		}
-		switch elf.SymType(info & 15) {
+		switch y.kind {
 		case elf.STT_FUNC, elf.STT_GNU_IFUNC, elf.STT_NOTYPE:
 		default:
-			continue
+			return nil
 		}
-		n := text(names, uint64(name))
-		if n == "" || n[0] == '$' { // markers of assemblers
-			continue
+		if y.name[0] == '$' { // markers of assemblers
+			return nil
 		}
-		if n == "runtime.text" {
-			*textStart = value
+		if y.name == "runtime.text" {
+			*textStart = y.address
 		}
-		if err := b.add(value, size, f.sections[in].address+f.sections[in].size, n); err != nil {
-			return err
-		}
-	}
-	return nil
+		return b.add(y.address, y.size, y.in.address+y.in.size, y.name)
+	})
 }
 
 // goLines reads Go's own table, if the program has one.

@@ -242,7 +242,7 @@ var eventLabelMaps = withOwners(map[string]labelMap{
 	"seconds": numeric, "count": numeric, "failed": numeric, "status": numeric, "unseen": numeric, "step": numeric,
 	"came": numeric, "went": numeric, "limit": numeric, "percent": numeric, "runs": numeric,
 	"rate": numeric, "samples": numeric, "missed": numeric, "gone": numeric, "suspensions": numeric,
-	"suspended_median_ns": numeric, "suspended_longest_ns": numeric, "task_ports": numeric, "why_failed": sentenceLabel,
+	"suspended_median_ns": numeric, "suspended_longest_ns": numeric, "task_ports": numeric, "why_failed": sentenceLabel, "why_no_python": sentenceLabel,
 	"waits": numeric, "waits_lost": numeric, "why_no_waits": sentenceLabel,
 	"how":    like(pattern(`exit -?\d+|idle exit|signal \d+( core)?|mach|stackshot|perf|proc`)),
 	"cause":  sentenceLabel,

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"regexp"
 	"strings"
 
 	"tachograph/sample/metric"
@@ -66,7 +67,7 @@ var (
 		stack.LabelProcess: numberKeys, stack.LabelPID: digits, stack.LabelTID: digits, stack.LabelFrame: numberKeys,
 		stack.LabelThread: func(m *Mapping, s string) (string, bool) { return m.thread(s), true },
 		stack.LabelQueue:  func(m *Mapping, s string) (string, bool) { return m.queue(s), true },
-		stack.LabelWait:   like(kernelWords),
+		stack.LabelWait:   wait,
 		stack.LabelEnd:    like(pattern(`truncated|broken`)),
 		stack.LabelWaker: func(m *Mapping, s string) (string, bool) {
 			if s == stack.Interrupt {
@@ -83,10 +84,24 @@ var (
 	}
 	labelsOfOwnImages = map[string]labelMap{stack.LabelBase: digits, stack.LabelCache: like(pattern(`yes`))}
 	labelsOfFrames    = map[string]labelMap{
-		stack.LabelCaller: numberKeys, stack.LabelImage: numberKeys, stack.LabelOffset: digits, stack.LabelLine: digits,
+		stack.LabelCaller: numberKeys, stack.LabelImage: numberKeys, stack.LabelOffset: digits, stack.LabelLine: digits, stack.LabelStart: digits,
 		stack.LabelFile: paths, stack.LabelKernel: like(pattern(`yes`)),
 	}
 )
+
+// ofLock matches a wait for the lock of Python's interpreter, with the thread that has it.
+var ofLock = regexp.MustCompile(`^the GIL(?:, held by thread \d{1,20}(?: \((.*)\))?)?$`)
+
+// wait keeps what a thread waited for, but for the name of another thread.
+func wait(m *Mapping, s string) (string, bool) {
+	if at := ofLock.FindStringSubmatchIndex(s); at != nil {
+		if at[2] >= 0 {
+			s = s[:at[2]] + m.thread(s[at[2]:at[3]]) + s[at[3]:]
+		}
+		return s, true
+	}
+	return like(kernelWords)(m, s)
+}
 
 // queue maps the label of a dispatch queue: the system's own begin with com.apple.
 func (m *Mapping) queue(s string) string {

@@ -52,6 +52,20 @@ func TestStacks(t *testing.T) {
 	if strings.Contains(own, "zaphod") || !strings.Contains(own, "function-") || own != show(stack.DomainFrame, metric.Instance{Key: "7.3", Name: "_ZN6zaphod4bookEv", Labels: labels("file", "/src/zaphod/book.cc")}) {
 		t.Errorf("a function became %s", own)
 	}
+	for _, file := range []string{"/srv/zaphod/app.py", "zaphod/app.py", "zaphod.py", "<frozen zaphod>"} {
+		got := show(stack.DomainFrame, metric.Instance{Key: "7.3", Name: "Zaphod.run.<locals>.<lambda>", Labels: labels("file", file, "line", "12", "start", "10")})
+		if strings.Contains(strings.ToLower(got), "zaphod") || !strings.HasSuffix(got, " line=12 start=10") || !strings.Contains(got, " file=") {
+			t.Errorf("a function of Python became %s", got)
+		}
+	}
+	for _, wait := range []string{"the GIL", "the GIL, held by thread 613"} {
+		if got := show(stack.DomainStack, metric.Instance{Key: "7.4", Name: "000612 x", Labels: labels("wait", wait)}); !strings.HasSuffix(got, " wait="+wait) {
+			t.Errorf("%s became %s", wait, got)
+		}
+	}
+	if got := show(stack.DomainStack, metric.Instance{Key: "7.4", Name: "000612 x", Labels: labels("wait", "the GIL, held by thread 613 (zaphod)")}); !strings.HasSuffix(got, " wait=the GIL, held by thread 613 ("+m.thread("zaphod")+")") || strings.Contains(got, "zaphod") {
+		t.Errorf("a wait became %s", got)
+	}
 	process := m.process("zaphodd")
 	got := show(stack.DomainStack, metric.Instance{Key: "7.4", Name: "000612 zaphodd", Labels: labels("process", "612/100", "pid", "612", "tid", "613", "thread", "zaphod", "queue", "com.zaphod.q", "frame", "7.3", "wait", "futex_wait_queue", "end", "broken")})
 	if !strings.HasPrefix(got, fmt.Sprintf("7.4 %q process=612/100 pid=612 tid=613 thread=thread-", "000612 "+process)) || !strings.HasSuffix(got, " frame=7.3 wait=futex_wait_queue end=broken") || strings.Contains(strings.ReplaceAll(got, process, ""), "zaphod") {

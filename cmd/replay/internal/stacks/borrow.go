@@ -58,8 +58,7 @@ func (b *builder) borrow(a query.Archive, all []framed) {
 		}
 		offset, _ := strconv.ParseUint(in.Label(stack.LabelOffset), 10, 64)
 		if at := (spot{of, offset}); wanted[at] {
-			line, _ := strconv.ParseInt(in.Label(stack.LabelLine), 10, 32)
-			b.lend(wanted, at, spelled{name(in.Name), name(in.Label(stack.LabelFile)), int32(max(line, 0))})
+			b.lend(wanted, at, spelled{name(in.Name), name(in.Label(stack.LabelFile)), lineOf(in, stack.LabelLine)})
 		}
 		if len(wanted) == 0 {
 			return

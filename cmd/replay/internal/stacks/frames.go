@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"tachograph/sample/metric"
 	"tachograph/sample/stack"
 	"tachograph/store/query"
 )
@@ -16,6 +17,7 @@ type framed struct {
 	name   string
 	file   string
 	line   int32
+	start  int32 // the line that the function begins at, if only an interpreter knows it
 	kernel bool
 	called bool  // it has called another frame
 	used   bool  // by a stack
@@ -47,8 +49,7 @@ func (b *builder) readFrames(a query.Archive) {
 			f.image = n
 		}
 		f.offset, _ = strconv.ParseUint(in.Label(stack.LabelOffset), 10, 64)
-		line, _ := strconv.ParseInt(in.Label(stack.LabelLine), 10, 32)
-		f.line = int32(max(line, 0))
+		f.line, f.start = lineOf(in, stack.LabelLine), lineOf(in, stack.LabelStart)
 		b.places[of] = int32(len(all))
 		all = append(all, f)
 	}
@@ -160,11 +161,20 @@ func (b *builder) placed(f *framed, numbers []int32) Place {
 		}
 	}
 	of := function{name: name(Demangled(symbol)), image: b.same(f.image), kernel: f.kernel}
+	if f.start > 0 {
+		of.file, of.line = name(file), f.start
+	}
 	if symbol == "" {
 		of.name, of.offset = b.nowhere(f), f.offset
 	}
 	p.Function = b.function(of, name(symbol), name(file))
 	return p
+}
+
+// lineOf reads a label that has a line; 0 if there is none.
+func lineOf(in *metric.Instance, label string) int32 {
+	line, _ := strconv.ParseInt(in.Label(label), 10, 32)
+	return int32(max(line, 0))
 }
 
 // nowhere returns the name for a frame without a name.
@@ -178,14 +188,14 @@ func (b *builder) nowhere(f *framed) string {
 
 func (b *builder) function(of function, symbol, file string) int32 {
 	n, known := b.functions[of]
-	if !known && !b.texts.keep(&of.name, &symbol, &file) {
+	if !known && !b.texts.keep(&of.name, &of.file, &symbol, &file) {
 		of, symbol, file = function{name: "(more functions than can be told apart)", image: -1}, "", ""
 		n, known = b.functions[of]
 	}
 	if !known {
 		n = int32(len(b.p.Functions))
 		b.functions[of] = n
-		b.p.Functions = append(b.p.Functions, Function{Name: of.name, Symbol: symbol, Image: of.image, File: file, Kernel: of.kernel})
+		b.p.Functions = append(b.p.Functions, Function{Name: of.name, Symbol: symbol, Image: of.image, File: file, Line: of.line, Kernel: of.kernel})
 		if symbol == "" {
 			b.p.Unnamed++
 		}

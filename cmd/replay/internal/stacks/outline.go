@@ -1,6 +1,9 @@
 package stacks
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Line is a line of an outline: a node, or several that are too small for a line of their own.
 type Line struct {
@@ -95,9 +98,13 @@ func (p *Profile) Text(n *Node) string {
 	return p.FunctionText(n.Function)
 }
 
-// FunctionText returns a function's name with the file that it is from.
+// FunctionText returns a function's name with the file that it is from: that of its code, or that
+// of its source, with the line that it begins at, if only an interpreter knows it.
 func (p *Profile) FunctionText(function int32) string {
 	f := &p.Functions[function]
+	if f.Line > 0 {
+		return fmt.Sprintf("%s (%s:%d)", f.Name, p.Library(function), f.Line)
+	}
 	if library := p.Library(function); library != "" && f.Symbol != "" {
 		return f.Name + " [" + library + "]"
 	}

@@ -35,7 +35,7 @@ const (
 
 	lineFunction, lineNumber = 1, 2
 
-	functionID, functionName, functionSystem, functionFile = 1, 2, 3, 4
+	functionID, functionName, functionSystem, functionFile, functionLine = 1, 2, 3, 4, 5
 )
 
 // proto writes a profile. Its messages are few and flat; Google's package for them
@@ -181,6 +181,7 @@ func (p *Profile) pprofPlaces(o *proto) {
 			system = f.Name
 		}
 		b = number(b, functionSystem, o.text(system))
-		o.put(profileFunction, number(b, functionFile, o.text(f.File)))
+		b = number(b, functionFile, o.text(f.File))
+		o.put(profileFunction, number(b, functionLine, uint64(f.Line)))
 	}
 }

@@ -42,6 +42,9 @@ type Function struct {
 	Symbol string
 	Image  int32 // in Images, -1 if unknown
 	File   string
+	// Line is the line that it begins at, of functions that only an interpreter knows (Python); 0
+	// of others.
+	Line   int32
 	Kernel bool
 }
 

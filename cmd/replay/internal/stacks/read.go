@@ -59,6 +59,9 @@ type function struct {
 	name   string
 	image  int32
 	offset uint64
+	// file and line are where it begins, if only an interpreter knows it.
+	file   string
+	line   int32
 	kernel bool
 }
 

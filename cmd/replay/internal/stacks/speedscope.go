@@ -22,6 +22,7 @@ type (
 	speedscopeFrame struct {
 		Name string `json:"name"`
 		File string `json:"file,omitempty"`
+		Line int32  `json:"line,omitempty"`
 	}
 	speedscopeProfile struct {
 		Type    string    `json:"type"`
@@ -46,7 +47,7 @@ func (p *Profile) WriteSpeedscope(w io.Writer, title, exporter string, by By, st
 		if where == "" {
 			where = p.Library(int32(i))
 		}
-		file.Shared.Frames = append(file.Shared.Frames, speedscopeFrame{f.Name, where})
+		file.Shared.Frames = append(file.Shared.Frames, speedscopeFrame{f.Name, where, f.Line})
 	}
 	root := p.Tree(by, state)
 	switch by {

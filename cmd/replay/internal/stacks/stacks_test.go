@@ -76,6 +76,34 @@ main (612);__libc_start_main;main;indexer::parse;malloc 14
 	}
 }
 
+// A function of an interpreter is the same at all its lines. One of that name in another file, or
+// that begins at another line, is another.
+func TestInterpreted(t *testing.T) {
+	python := func(file string, start, line int) stack.Frame {
+		return stack.Frame{Name: "run", File: "/srv/" + file, Start: start, Line: line}
+	}
+	s := func(f stack.Frame) stack.Sample {
+		return stack.Sample{Thread: stack.Thread{PID: 7, Command: "python3", TID: 7}, Frames: stackstest.Frames(python("main.py", 1, 9), f), Count: 1}
+	}
+	p := read(t, stacks.Request{}, []stack.Sample{s(python("a.py", 5, 6)), s(python("a.py", 5, 7)), s(python("a.py", 8, 9)), s(python("b.py", 5, 6))})
+	var got []string
+	for _, h := range p.Hottest(stacks.Any) {
+		got = append(got, fmt.Sprint(p.FunctionText(h.Function), " ", h.Self, " ", h.Total))
+	}
+	slices.Sort(got)
+	if want := "run (a.py:5) 2 2; run (a.py:8) 1 1; run (b.py:5) 1 1; run (main.py:1) 0 4"; strings.Join(got, "; ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, "; "), want)
+	}
+	if tree := p.Tree(stacks.ByNothing, stacks.Any); len(tree.Children) != 1 || len(tree.Children[0].Children) != 3 {
+		t.Errorf("%d functions call %d", len(tree.Children), len(tree.Children[0].Children))
+	}
+	for i := range p.Places {
+		if at := &p.Places[i]; at.Line < 6 || at.Line > 9 {
+			t.Errorf("%+v", at)
+		}
+	}
+}
+
 // What has no name in the archive is looked up by the identity of its file: of a frame that
 // called another, the instruction before the one that it returns to.
 func TestSymbols(t *testing.T) {

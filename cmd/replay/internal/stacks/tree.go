@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 )
@@ -139,10 +140,13 @@ func (p *Profile) Name(n *Node) string {
 	return p.Functions[n.Function].Name
 }
 
-// Library returns the file name of the image that a function is from; "" if it is unknown.
+// Library returns the file name of the image that a function is from, or of its source if only an
+// interpreter knows it; "" if it is unknown.
 func (p *Profile) Library(function int32) string {
 	f := &p.Functions[function]
 	switch {
+	case f.Line > 0:
+		return path.Base(f.File)
 	case f.Image >= 0 && p.Images[f.Image].Path != "":
 		return p.Images[f.Image].Name()
 	case f.Kernel:
