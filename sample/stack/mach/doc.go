@@ -18,6 +18,19 @@
 // from running for at most a twentieth of the time: a process with many threads is sampled less
 // often.
 //
+// # Functions without frames
+//
+// Stacks are walked along frame pointers. What an image's compact unwind information says of
+// functions without a frame is read from the process's memory once, outside of suspensions, and
+// kept. On Apple silicon only the innermost function can be one, and the link register has its
+// caller, also while another function makes its frame or has just removed it. On Intel's processors
+// such functions may be anywhere in a stack, so the walk inside the suspension looks up each
+// function in what is kept. If that lacks something, it is read afterwards and the threads are read
+// again, a few times in a round at most: so each image that a stack leads through costs one
+// suspension more, once. An image without that information, or a function that it says nothing
+// about, is walked by frame pointers; its innermost caller is guessed from registers and the
+// beginnings of functions, or is missing.
+//
 // # All processes, and those that refuse
 //
 // The kernel refuses the tasks of Apple's own programs, even to root, and logs each refusal:

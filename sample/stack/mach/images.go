@@ -16,6 +16,8 @@ type image struct {
 	symbols *macho.Symbols
 	mem     chain.Memory
 	sought  bool // whether symbols has been sought
+	// unwinding is how its functions use the stack.
+	unwinding unwinding
 }
 
 // inCache marks the image as a part of a shared cache; id is "" if the cache is unknown.
@@ -99,8 +101,8 @@ func byLoad(a, b mapped) int {
 	return 0
 }
 
-// find returns the image that contains an address; nil if there is none.
-func (m *images) find(addr uint64) *image {
+// near returns the only image that may contain an address, reading nothing; nil if there is none.
+func (m *images) near(addr uint64) *mapped {
 	i, found := slices.BinarySearchFunc(m.list, mapped{load: addr}, byLoad)
 	if !found {
 		i--
@@ -108,7 +110,18 @@ func (m *images) find(addr uint64) *image {
 	if i < 0 {
 		return nil
 	}
-	e := &m.list[i]
+	return &m.list[i]
+}
+
+// contains says whether an image that has been sought contains an address.
+func (e *mapped) contains(addr uint64) bool { return e.image != nil && addr-e.load < e.size }
+
+// find returns the image that contains an address; nil if there is none.
+func (m *images) find(addr uint64) *image {
+	e := m.near(addr)
+	if e == nil {
+		return nil
+	}
 	if !e.sought {
 		e.sought = true
 		if h, ok := macho.ReadHeader(m.mem, e.load); ok {
@@ -120,7 +133,7 @@ func (m *images) find(addr uint64) *image {
 			}
 		}
 	}
-	if e.image == nil || addr-e.load >= e.size {
+	if !e.contains(addr) {
 		return nil
 	}
 	return e.image

@@ -26,7 +26,7 @@ type symbolKey struct {
 }
 
 func newNames() *names {
-	return &names{budget: macho.Budget{Symbols: maxSymbols}, left: symbolsTime, known: make(map[symbolKey]string)}
+	return &names{budget: macho.Budget{Symbols: maxSymbols, Unwind: maxUnwind}, left: symbolsTime, known: make(map[symbolKey]string)}
 }
 
 // symbols returns the symbols of an image, reading them once; nil if there are none, or the

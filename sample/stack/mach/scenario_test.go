@@ -95,3 +95,59 @@ process 800 { name app; uniqueid 8000; uid 501
   thread 0x814 { stack work main+9 0x7ff812345678 leaf }
 }
 `
+
+// bareOnARM is a process with functions that have no frame, or not at each instruction, and with
+// unwind information that says so. One of them uses the link register for something else.
+const bareOnARM = world + `
+freeze 5
+process 830 { name bare; uniqueid 8300; uid 501; arch arm64e
+  image "/usr/local/bin/bare" uuid 0e0e0e0e-0000-0000-0000-000000000003 load 0x10b000000 size 0x8000 {
+    symbol _main 0x1000 unwind 0x04000000
+    symbol _leaf 0x1100 unwind 0x02000000
+    symbol _room 0x1180 unwind 0x02001000
+    symbol _framed 0x1200 unwind 0x04000000
+    symbol _asm 0x1300 unwind 0x03000000
+    symbol _unsaid 0x1400 unwind 0
+  }
+  memory 0x10b001200 20 hex "fd7bbfa9fd03009100000094fd7bc1a8c0035fd6" prot 5
+  thread 0x831 { state 1; stack leaf+4~0 main+8 0x1804c0000 }
+  thread 0x832 { stack room+8~16 main+8 0x1804c0000 }
+  thread 0x833 { state 1; stack framed~0 main+8 0x1804c0000 }
+  thread 0x834 { state 1; stack framed+4~16 main+8 0x1804c0000 }
+  thread 0x835 { state 1; stack framed+12 main+8 0x1804c0000; regs { lr 0x10b001104 } }
+  thread 0x836 { state 1; stack framed+16~0 main+8 0x1804c0000 }
+  thread 0x837 { state 1; stack asm+4~0 main+8 0x1804c0000 }
+  thread 0x838 { state 1; stack unsaid+4~0 main+8 0x1804c0000 }
+  thread 0x839 { state 1; stack leaf+4~0 framed+12 main+8*3 0x1804c0000 break unmapped 3 }
+}
+`
+
+// bareOnIntel is the same for Intel's processors, where such functions may be anywhere in a stack,
+// and may use the frame pointer's register for something else.
+const bareOnIntel = intel + `
+process 830 { name bare; uniqueid 8300; uid 501
+  image "/usr/local/bin/bare" uuid 0e0e0e0e-0000-0000-0000-000000000003 load 0x10b000000 size 0x8000 {
+    symbol _main 0x1000 unwind 0x01000000
+    symbol _outer 0x1080 unwind 0x01000000
+    symbol _leaf 0x1100 unwind 0x02010000
+    symbol _bare 0x1180 unwind 0x02030000
+    symbol _uses 0x1200 unwind 0x02040804
+    symbol _large 0x1300 unwind 0x03032000
+    symbol _framed 0x1400 unwind 0x01000000
+    symbol _asm 0x1500 unwind 0x04000000
+  }
+  memory 0x10b001200 18 hex "55534883ec08e8000000004883c4085b5dc3" prot 5
+  memory 0x10b001300 7 hex "4881ec98000000" prot 5
+  memory 0x10b001400 11 hex "554889e5e8000000005dc3" prot 5
+  thread 0x831 { state 1; stack leaf+1~8 bare+9~24 main+9 0x7ff812345678 }
+  thread 0x832 { stack uses+6~32@16 outer+5 main+9 0x7ff812345678 }
+  thread 0x833 { state 1; stack framed+4 uses+11~32@16 bare+7~24 outer+5 main+9 0x7ff812345678 }
+  thread 0x834 { state 1; stack framed+4 large+12~160 main+9 0x7ff812345678 }
+  thread 0x835 { state 1; stack uses+1~16@16 main+9 0x7ff812345678 }
+  thread 0x836 { state 1; stack uses+17~8 main+9 0x7ff812345678 }
+  thread 0x837 { state 1; stack framed~8 main+9 0x7ff812345678 }
+  thread 0x838 { state 1; stack framed+10~8 main+9 0x7ff812345678 }
+  thread 0x839 { state 1; stack large+7~160 asm+5 main+9*3 0x7ff812345678 break unmapped 2 }
+  thread 0x83a { stack bare+20~24*600 main+9 0x7ff812345678 }
+}
+`

@@ -46,6 +46,7 @@ func (t *task) enter(right port) {
 	t.eye.task, t.eye.translated = right, t.process.translated
 	t.mem = memory{k: t.k, task: right}
 	t.images = images{mem: &t.mem, names: t.images.names}
+	t.eye.rules.images = &t.images
 }
 
 func (t *task) leave() {
@@ -125,8 +126,13 @@ func (t *task) round() bool {
 		}
 	}
 	// By now everything that a window needs has been used once and is in memory.
+	again := 0
 	for rest := t.moving; len(rest) > 0; {
 		n, c := t.eye.window(rest)
+		if c == 0 && again < relearn && t.eye.rules.learn() {
+			again++
+			continue
+		}
 		if c != 0 {
 			for range rest {
 				t.without(c)
@@ -188,6 +194,12 @@ func (t *task) tell(h *thread, seen *glance) {
 // has one, as far as that can be found out.
 func (t *task) leaf(seen *glance) uint64 {
 	r, frames := &seen.registers, seen.frames
+	if seen.ruled {
+		return 0 // the walk has found it
+	}
+	if caller, ok := t.images.saved(seen); ok {
+		return caller
+	}
 	inner, ok := t.images.function(frames[0])
 	if !ok {
 		return 0

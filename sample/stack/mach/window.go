@@ -17,6 +17,9 @@ const (
 	// shortWindow is until when another thread may be begun.
 	shortWindow = 50_000
 	maxBatch    = 16
+	// relearn is how often threads may be read again in one round because something about the
+	// functions on their stacks had not been read before.
+	relearn = 8
 )
 
 // glance is what is read of a thread: while the thread stands still, nothing in it needs to be
@@ -24,6 +27,7 @@ const (
 type glance struct {
 	registers chain.Registers
 	top       [2]uint64 // of the stack
+	ruled     bool      // the walk knew how the innermost function uses the stack
 	frames    []uint64
 	end       stack.End
 	late      bool   // there was no time to read all of it
@@ -56,6 +60,7 @@ type eye struct {
 	translated bool
 	mem        memory
 	walker     chain.Walker
+	rules      rules
 	word       [8]byte
 	seen       [maxBatch]glance // with room for the deepest stacks
 	lengths    durations
@@ -77,8 +82,14 @@ func (e *eye) read(t *thread, s *glance, until uint64) code {
 		return s.failed
 	}
 	e.mem = memory{k: e.k, task: e.task, until: until}
+	e.walker.Rules = nil
+	if s.registers.LR == 0 {
+		// Where there is a register for return addresses, only the innermost function can be
+		// without a frame, and what it needs is in registers.
+		e.walker.Rules = &e.rules
+	}
 	s.frames, s.end = e.walker.Walk(&e.mem, &s.registers, s.frames[:0])
-	s.top = e.walker.Top
+	s.top, s.ruled = e.walker.Top, e.walker.Ruled
 	e.readQueue(t, s)
 	if s.late = e.mem.late; s.late {
 		s.end = stack.Truncated
@@ -106,6 +117,7 @@ func (e *eye) look(t *thread) (ok bool, c code) {
 		return false, 0
 	}
 	s := &e.seen[0]
+	e.rules.n = 0
 	if known {
 		// It has not used any CPU time since it was last seen: it has not moved.
 		if c := e.k.Registers(t.port, e.translated, &s.registers); c != 0 {
@@ -118,8 +130,10 @@ func (e *eye) look(t *thread) (ok bool, c code) {
 			return true, 0
 		}
 	}
-	if c := e.read(t, s, 0); c != 0 {
-		return false, c
+	for again := 0; again == 0 || again < relearn && e.rules.learn(); again++ {
+		if c := e.read(t, s, 0); c != 0 {
+			return false, c
+		}
 	}
 	if c := e.k.Describe(t.port, &after); c != 0 {
 		return false, c
@@ -138,6 +152,7 @@ func (e *eye) look(t *thread) (ok bool, c code) {
 // window suspends the task for as long as it takes to read some of its threads: n of them, each
 // into a glance of its own.
 func (e *eye) window(list []*thread) (n int, c code) {
+	e.rules.n = 0
 	begin := e.k.Now()
 	token, c := e.k.Suspend(e.task)
 	switch {

@@ -14,6 +14,7 @@ type image struct {
 	path, uuid string
 	syms       string
 	starts     string
+	sections   string // of the text
 	load       uint64
 	flags      uint32
 }
@@ -37,6 +38,11 @@ func (p *process) parse(load uint64) (im image) {
 			switch mac.GoString(c[8:24]) {
 			case "__TEXT":
 				text = le.Uint64(c[24:])
+				var list []string
+				for s := c[72:size]; len(s) > 0; s = s[80:] {
+					list = append(list, fmt.Sprintf("%s@%x+%x", mac.GoString(s[:16]), le.Uint64(s[32:])-text, le.Uint64(s[40:])))
+				}
+				im.sections = strings.Join(list, " ")
 			case "__LINKEDIT":
 				link, linkoff = le.Uint64(c[24:]), le.Uint64(c[40:])
 			}
