@@ -103,6 +103,8 @@ func questionsOfPrograms() map[string]*tachographv1.QueryRequest {
 		"info":                  {Question: &tachographv1.QueryRequest_Archives{}},
 		"metrics":               {Question: &tachographv1.QueryRequest_Metrics{}},
 		"metrics thermal --all": {Question: &tachographv1.QueryRequest_Metrics{Metrics: &tachographv1.MetricsQuestion{Match: []string{"thermal"}, All: true}}},
+		"metrics --about cpu --category kernel.all": {Question: &tachographv1.QueryRequest_Metrics{Metrics: &tachographv1.MetricsQuestion{About: "cpu", Category: "kernel.all"}}},
+		"metrics kernel mem --categories":           {Question: &tachographv1.QueryRequest_Metrics{Metrics: &tachographv1.MetricsQuestion{Match: []string{"kernel", "mem"}, Categories: true}}},
 		"explain kernel.all.cpu.user mem.util.used": {Question: &tachographv1.QueryRequest_Explain{Explain: &tachographv1.ExplainQuestion{Metrics: []string{"kernel.all.cpu.user", "mem.util.used"}}}},
 		"why":                           {Question: &tachographv1.QueryRequest_Why{}},
 		"why --at 2026-11-20T03:12:00Z": {Question: &tachographv1.QueryRequest_Why{Why: &tachographv1.WhyQuestion{At: at(12 * time.Minute)}}},

@@ -49,7 +49,7 @@ func completions(root *cobra.Command, s *session) {
 		"format": formatWords, "table": tableWords,
 		"from": w.instants, "to": w.instants, "at": w.instants,
 		"before": lengths, "after": lengths, "for": lengths, "step": lengths, "interval": lengths,
-		"tz": w.zones, "host": w.hosts, "kind": w.kinds, "instance": w.instances,
+		"tz": w.zones, "host": w.hosts, "kind": w.kinds, "category": w.categories, "instance": w.instances,
 		"units": cli.CompleteFixed("B", "KB", "MB", "GB", "KB/s", "MB/s", "sec", "millisec"),
 		"by":    byWords, "group": groupWords, "columns": columnWords,
 		"sort":     sortWords,
@@ -246,6 +246,17 @@ func (w offers) hosts(_ *cobra.Command, _ []string, typed string) ([]cobra.Compl
 }
 
 // kinds offers the kinds of events that the archive holds, each with its number of events.
+func (w offers) categories(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if !w.open() {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var list []string
+	for name, metrics := range categoriesOf(w.s.Archive.Metrics()) {
+		list = append(list, cobra.CompletionWithDesc(name, cli.Count(len(metrics), "metric")))
+	}
+	return offer(list, typed)
+}
+
 func (w offers) kinds(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	s := w.s
 	if s.Archive == nil && len(args) > 0 {

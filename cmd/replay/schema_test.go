@@ -58,7 +58,7 @@ var answersAsked = []struct{ name, archive, question string }{
 	{"find", "mac", "find 'rate(proc.psinfo.utime) > 90%'"},
 	{"events", "mac", "events"}, {"events", "deaths", "events"}, {"events-group", "deaths", "events --group"},
 	{"deaths", "deaths", "deaths --all"}, {"deaths", "deaths", "deaths"}, {"deaths-explain", "deaths", "deaths java --explain"},
-	{"explain", "mac", "explain demo.requests kernel.all.cpu.user"}, {"metrics", "mac", "metrics --all"},
+	{"explain", "mac", "explain demo.requests kernel.all.cpu.user"}, {"metrics", "mac", "metrics --all"}, {"metrics-categories", "mac", "metrics --categories"},
 	{"summary", "mac", "summary"}, {"info", "mac", "info"},
 	{"verify", "damaged", "verify"},
 }

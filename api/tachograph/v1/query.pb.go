@@ -1457,7 +1457,11 @@ type MetricsQuestion struct {
 	// Also those that the machine could not supply.
 	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
 	// Only those whose name or description has all of these words.
-	About         string `protobuf:"bytes,3,opt,name=about,proto3" json:"about,omitempty"`
+	About string `protobuf:"bytes,3,opt,name=about,proto3" json:"about,omitempty"`
+	// Only those of this category.
+	Category string `protobuf:"bytes,4,opt,name=category,proto3" json:"category,omitempty"`
+	// The categories of these metrics, with the number of metrics, instead of the metrics.
+	Categories    bool `protobuf:"varint,5,opt,name=categories,proto3" json:"categories,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1511,6 +1515,20 @@ func (x *MetricsQuestion) GetAbout() string {
 		return x.About
 	}
 	return ""
+}
+
+func (x *MetricsQuestion) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *MetricsQuestion) GetCategories() bool {
+	if x != nil {
+		return x.Categories
+	}
+	return false
 }
 
 // ExplainQuestion asks for the meaning of metrics.
@@ -2412,11 +2430,15 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\tinstances\x18\x02 \x03(\tR\tinstances\x12-\n" +
 	"\x04step\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04step\x12/\n" +
 	"\x05least\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05least\"\x12\n" +
-	"\x10ArchivesQuestion\"O\n" +
+	"\x10ArchivesQuestion\"\x8b\x01\n" +
 	"\x0fMetricsQuestion\x12\x14\n" +
 	"\x05match\x18\x01 \x03(\tR\x05match\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\x12\x14\n" +
-	"\x05about\x18\x03 \x01(\tR\x05about\"+\n" +
+	"\x05about\x18\x03 \x01(\tR\x05about\x12\x1a\n" +
+	"\bcategory\x18\x04 \x01(\tR\bcategory\x12\x1e\n" +
+	"\n" +
+	"categories\x18\x05 \x01(\bR\n" +
+	"categories\"+\n" +
 	"\x0fExplainQuestion\x12\x18\n" +
 	"\ametrics\x18\x01 \x03(\tR\ametrics\"9\n" +
 	"\vWhyQuestion\x12*\n" +
