@@ -3,14 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	tachographv1 "tachograph/api/tachograph/v1"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 // openapiPath is the file that describes the services as JSON over HTTP.
@@ -18,11 +18,10 @@ const openapiPath = "../../docs/openapi.json"
 
 type object = map[string]any
 
-// commentsOf returns the comments of what a .proto file declares, by the names of the message or
-// service and of the field or method, with a dot between.
+// commentsOf returns the comments of what a .proto file declares, by full names.
 func commentsOf(text string) map[string]string {
 	comments := make(map[string]string)
-	outer, about := "", ""
+	of, outer, about := "", "", ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" (={;", r) })
@@ -31,8 +30,10 @@ func commentsOf(text string) map[string]string {
 			about = strings.TrimSpace(about + " " + strings.TrimSpace(line[2:]))
 			continue
 		case len(words) < 2:
+		case words[0] == "package":
+			of = words[1] + "."
 		case words[0] == "message" || words[0] == "service" || words[0] == "enum":
-			outer = words[1]
+			outer = of + words[1]
 			comments[outer] = about
 		case words[0] == "rpc":
 			comments[outer+"."+words[1]] = about
@@ -60,21 +61,26 @@ func (d *describer) message(m protoreflect.MessageDescriptor) object {
 	case "google.protobuf.Duration":
 		return object{"type": "string", "description": "seconds, such as 1.5s"}
 	}
-	name := string(m.Name())
+	name := strings.TrimPrefix(string(m.FullName()), "tachograph.v1.")
 	ref := object{"$ref": "#/components/schemas/" + name}
 	if d.schemas[name] != nil {
 		return ref
 	}
 	properties := object{}
-	d.schemas[name] = object{"type": "object", "description": d.comments[name], "properties": properties, "additionalProperties": false}
+	d.schemas[name] = object{"type": "object", "description": d.comments[string(m.FullName())], "properties": properties, "additionalProperties": false}
 	fields := m.Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
-		one := d.field(f)
-		if f.IsList() {
-			one = object{"type": "array", "items": one}
+		var one object
+		switch {
+		case f.IsMap():
+			one = object{"type": "object", "additionalProperties": d.field(f.MapValue())}
+		case f.IsList():
+			one = object{"type": "array", "items": d.field(f)}
+		default:
+			one = d.field(f)
 		}
-		properties[f.JSONName()] = object{"allOf": []any{one}, "description": d.comments[name+"."+string(f.Name())]}
+		properties[f.JSONName()] = object{"allOf": []any{one}, "description": d.comments[string(f.FullName())]}
 	}
 	return ref
 }
@@ -108,31 +114,38 @@ func (d *describer) field(f protoreflect.FieldDescriptor) object {
 func TestServicesAreDescribed(t *testing.T) {
 	t.Parallel()
 	d := &describer{comments: make(map[string]string), schemas: object{}}
-	files, err := filepath.Glob("../../api/tachograph/v1/*.proto")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
+	for _, pattern := range []string{"../../api/tachograph/v1/*.proto", "../../api/sysctl/*.proto"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
 		}
-		for name, about := range commentsOf(string(text)) {
-			d.comments[name] = about
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps.Copy(d.comments, commentsOf(string(text)))
 		}
 	}
 	content := func(kind string, s object) object { return object{"content": object{kind: object{"schema": s}}} }
 	paths := object{}
-	for _, file := range []protoreflect.FileDescriptor{tachographv1.File_tachograph_v1_catalog_proto, tachographv1.File_tachograph_v1_live_proto, tachographv1.File_tachograph_v1_query_proto} {
+	failure := content("application/json", object{"$ref": "#/components/schemas/Failure"})
+	failure["description"] = "Why there is no answer."
+	described := 0
+	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			s := file.Services().Get(i)
+			if strings.HasPrefix(string(s.FullName()), "grpc.") {
+				continue // health and reflection, which gRPC describes
+			}
+			described++
 			for k := range s.Methods().Len() {
 				m := s.Methods().Get(k)
-				kind := "application/json"
+				kind, responses := "application/json", object{"default": failure}
 				if m.IsStreamingServer() {
-					kind = "application/connect+json" // each message in an envelope of five bytes
+					kind, responses = "application/connect+json", object{}
 				}
-				about := d.comments[string(s.Name())+"."+string(m.Name())]
+				about := d.comments[string(m.FullName())]
 				if about == "" {
 					t.Errorf("%s has no comment", m.FullName())
 				}
@@ -140,10 +153,15 @@ func TestServicesAreDescribed(t *testing.T) {
 				request["required"] = true
 				answer := content(kind, d.message(m.Output()))
 				answer["description"] = "The answer; of a stream, one of its messages."
+				responses["200"] = answer
 				paths["/"+string(s.FullName())+"/"+string(m.Name())] = object{"post": object{
-					"operationId": string(s.Name()) + "." + string(m.Name()), "description": about, "requestBody": request, "responses": object{"200": answer}}}
+					"operationId": string(s.Name()) + "." + string(m.Name()), "description": about, "requestBody": request, "responses": responses}}
 			}
 		}
+		return true
+	})
+	if described != 5 {
+		t.Errorf("%d services are described", described)
 	}
 	row := object{"anyOf": []any{
 		object{"$ref": "answers.schema.json", "description": "A row, as one of the definitions there."},
@@ -160,11 +178,16 @@ func TestServicesAreDescribed(t *testing.T) {
 			t.Errorf("%s has no comment", name)
 		}
 	}
+	d.schemas["Failure"] = object{"type": "object", "description": "An error, as Connect and gRPC name them.", "properties": object{
+		"code": object{"type": "string"}, "message": object{"type": "string"}, "details": object{"type": "array", "items": object{"type": "object"}}}}
+	const streams = "Bodies of type application/connect+json are messages with a head of five bytes each: a byte of flags, and the length of the message as four, " +
+		"the most significant first. The request is one message with the flags 0. The answer has the status 200 and any number of messages with the flags 0, and ends with one with " +
+		"the flags 2, an object that has a Failure as its field error if the stream failed."
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
-	if err := e.Encode(object{"openapi": "3.1.0", "info": object{"title": "replay serve, as JSON over HTTP", "version": "v1"}, "paths": paths, "components": object{"schemas": d.schemas}}); err != nil {
+	if err := e.Encode(object{"openapi": "3.1.0", "info": object{"title": "replay serve, as JSON over HTTP", "version": "v1", "description": streams}, "paths": paths, "components": object{"schemas": d.schemas}}); err != nil {
 		t.Fatal(err)
 	}
 	if *update {
