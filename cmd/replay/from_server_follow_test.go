@@ -1,84 +1,19 @@
 package main
 
 import (
-	"context"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/replay/internal/scope"
 	"tachograph/cmd/replay/internal/serve"
 	"tachograph/cmd/replay/internal/serve/ask"
 )
-
-// A station is a server of a directory, with what its clients run.
-type station struct {
-	address   string
-	running   atomic.Int64 // command lines of clients
-	following atomic.Int64 // how often one has begun to follow
-	stop      context.CancelFunc
-	ended     chan error
-}
-
-// newStation serves what a stage records, at a socket.
-func newStation(t *testing.T, s *stage, limits serve.Limits) *station {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "s") // the names of sockets must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	st := &station{ended: make(chan error, 1)}
-	a := newApp(io.Discard, io.Discard, func() time.Time { return s.clock.Now().Time() })
-	a.answers = answers
-	a.lines = func(given scope.Given, now func() time.Time) ask.RunLine {
-		run := commandLines(given, now)
-		return func(ctx context.Context, l ask.Line) int {
-			st.running.Add(1)
-			defer st.running.Add(-1)
-			follow := l.Follow
-			l.Follow = func() error {
-				err := follow()
-				if err == nil {
-					st.following.Add(1)
-				}
-				return err
-			}
-			return run(ctx, l)
-		}
-	}
-	ready := make(chan string, 1)
-	of := &serving{a: a, opt: serve.Options{Listen: "unix:" + filepath.Join(dir, "s"), Limits: limits, Ready: func(at string) { ready <- at }}}
-	of.of([]string{s.dir})
-	if err := of.listen(); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	st.stop = stop
-	go func() { st.ended <- of.run(ctx) }()
-	t.Cleanup(func() { st.end(t) })
-	st.address = <-ready
-	return st
-}
-
-// end stops the server, once.
-func (st *station) end(t *testing.T) {
-	st.stop()
-	err := <-st.ended
-	st.ended <- err
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-func (st *station) quiet() bool { return st.running.Load() == 0 }
 
 // TestFollowFromServer follows what is recorded through a server, and compares with what the same
 // command says afterwards.
