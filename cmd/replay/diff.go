@@ -229,7 +229,7 @@ func (q *diffAnswer) checkCells(h *metric.Host, c *query.Change) []out.Cell {
 	switch {
 	case c.Metric != nil:
 		if name = c.Metric.Name; c.At == 0 { // Else it is a setting, which is read seldom.
-			more = q.a.rangeWords(name, c.Instance, q.c.b.From, q.c.b.To)
+			more = q.a.rangeWords([]string{name}, c.Instance, q.c.b.From, q.c.b.To)
 		}
 	case c.Process != nil:
 		more = append([]string{"ps", c.Process.Name}, span...)

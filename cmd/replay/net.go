@@ -211,8 +211,8 @@ func (q *netAnswer) sockets(w query.Window, read func(query.Archive, query.Windo
 				shown = append(shown, kept(f, q.always(key, f.Keep)))
 			}
 		}
-		return writeFields(q.a, shown, rows, host, false)
-	}, func() error { return writeFields(q.a, answer.Named(fields), rows, host, true) })
+		return writeFields(q.a, shown, rows, host, nil)
+	}, func() error { return writeFields(q.a, answer.Named(fields), rows, host, q.socketCheck) })
 }
 
 // ranking writes who used the network.
@@ -235,7 +235,7 @@ func (q *netAnswer) ranking(w query.Window) error {
 			q.notes(t)
 		}
 	}
-	return q.a.present(func() error { return q.text(u, rows) }, func() error { return writeFields(q.a, answer.Named(answer.Net), rows, netHost, true) })
+	return q.a.present(func() error { return q.text(u, rows) }, func() error { return writeFields(q.a, answer.Named(answer.Net), rows, netHost, q.netCheck) })
 }
 
 // notes says what is known not to be in an answer.
@@ -290,7 +290,7 @@ func (q *netAnswer) text(u *query.NetUse, rows []answer.NetRow) error {
 	for _, key := range append(slices.Clone(q.f.more), "name") {
 		fields = append(fields, *answer.ByKey(answer.Net, key))
 	}
-	return writeFields(q.a, fields, rows, netHost, false)
+	return writeFields(q.a, fields, rows, netHost, nil)
 }
 
 // always reports whether a column stays where the terminal is too narrow: of a moment, the rates do.
@@ -307,15 +307,19 @@ func kept[T any](f *answer.Field[T], always bool) answer.Field[T] {
 	return k
 }
 
-// writeFields writes rows with fields, for programs or for people.
-func writeFields[T any](a *app, fields []answer.Field[T], list []T, host func(T) out.Cell, programs bool) error {
+// writeFields writes rows with fields: for people, or with check for programs. It says of a row which
+// metrics it is of, and with which arguments replay shows them.
+func writeFields[T any](a *app, fields []answer.Field[T], list []T, host func(T) out.Cell, check func(T) (metrics, more []string)) error {
 	var columns []out.Column
 	for _, f := range fields {
-		if programs {
+		if check != nil {
 			columns = append(columns, out.Column{Name: f.Name, Kind: f.Kind()})
 		} else {
 			columns = append(columns, f.Column())
 		}
+	}
+	if check != nil {
+		columns = append(columns, out.Column{Name: "metrics", Only: out.InJSON}, out.Column{Name: "command", Only: out.InJSON})
 	}
 	rows, err := a.rows(columns...)
 	if err != nil {
@@ -324,11 +328,19 @@ func writeFields[T any](a *app, fields []answer.Field[T], list []T, host func(T)
 	for _, r := range list {
 		cells := []out.Cell{host(r)}
 		for _, f := range fields {
-			if programs {
+			if check != nil {
 				cells = append(cells, f.Cell(r))
 			} else {
 				cells = append(cells, answer.Text(f.Text(r)))
 			}
+		}
+		if check != nil {
+			metrics, more := check(r)
+			command := ""
+			if more != nil {
+				command = a.moreCommand(cells[0].S, more, false)
+			}
+			cells = append(cells, out.Texts(metrics), answer.Text(command))
 		}
 		if err := rows.Row(cells); err != nil {
 			return err

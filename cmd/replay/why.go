@@ -98,6 +98,7 @@ type whyAnswer struct {
 	w             query.Window
 	at            int64
 	defs          *query.Definitions
+	claims        bool // who asks gets the claims
 	found, untold bool
 }
 
@@ -108,7 +109,7 @@ func (q *whyAnswer) each(fn func(*why.Answer) error) error {
 		if _, _, list := query.Covered(q.a.Archive, query.Window{Hosts: one.Hosts}); len(list) == 0 {
 			continue
 		}
-		answer, err := why.Ask(q.a.ctx, q.a.Archive, why.Request{Host: h.ID, At: q.at, Window: one, Defs: q.defs, Format: q.a.TimeOfDay, Zone: q.a.Zone()})
+		answer, err := why.Ask(q.a.ctx, q.a.Archive, why.Request{Host: h.ID, At: q.at, Window: one, Defs: q.defs, Format: q.a.TimeOfDay, Zone: q.a.Zone(), Claims: q.claims})
 		if err != nil {
 			return err
 		}
@@ -132,6 +133,7 @@ func (q *whyAnswer) text() error {
 }
 
 func (q *whyAnswer) rows() error {
+	q.claims = q.a.sink != nil || q.a.format == string(out.JSON)
 	rows, err := q.a.rows(out.Column{Name: "kind"}, out.Column{Name: "weight"}, out.Column{Name: "since"}, out.Column{Name: "until"},
 		out.Column{Name: "text"}, out.Column{Name: "command"}, out.Column{Name: "claims", Only: out.InJSON})
 	if err != nil {
@@ -140,7 +142,7 @@ func (q *whyAnswer) rows() error {
 	err = q.each(func(w *why.Answer) error {
 		for _, l := range w.Lines {
 			if err := rows.Row([]out.Cell{hostCell(&w.Host), out.Str(l.Kind), out.Number(l.Weight), out.At(l.Since), out.At(l.Until),
-				out.Str(l.Text), out.Str(q.a.moreCommand(w.Host.Name, l.More, false)), q.claims(w, l.Claims)}); err != nil {
+				out.Str(l.Text), out.Str(q.a.moreCommand(w.Host.Name, l.More, false)), q.claimsCell(w, l.Claims)}); err != nil {
 				return err
 			}
 		}
@@ -162,15 +164,16 @@ type claim struct {
 	Of        string     `json:"of"`
 	Units     string     `json:"units,omitempty"`
 	Value     float64    `json:"value"`
+	At        *time.Time `json:"at"`
 	Usual     *float64   `json:"usual"`
 	UsualFrom *time.Time `json:"usual_from"`
 	UsualTo   *time.Time `json:"usual_to"`
 	Command   string     `json:"command"`
 }
 
-// claims holds the numbers that a sentence rests on, each with what it was in the calm stretch and
+// claimsCell holds the numbers that a sentence rests on, each with what it was in the calm stretch and
 // the command that shows it.
-func (q *whyAnswer) claims(w *why.Answer, list []why.Claim) out.Cell {
+func (q *whyAnswer) claimsCell(w *why.Answer, list []why.Claim) out.Cell {
 	instant := func(wall int64) time.Time { return time.Unix(0, wall).UTC() }
 	told := make([]claim, 0, len(list))
 	for _, c := range list {
@@ -178,11 +181,15 @@ func (q *whyAnswer) claims(w *why.Answer, list []why.Claim) out.Cell {
 			continue
 		}
 		one := claim{Metric: c.Metric, Instance: c.Instance, Key: c.Key, From: instant(c.From), To: instant(c.To), Of: c.Of, Units: c.Units, Value: c.Value}
+		if c.At != 0 {
+			at := instant(c.At)
+			one.At = &at
+		}
 		if !math.IsInf(c.Usual, 0) && !math.IsNaN(c.Usual) {
 			from, to := instant(w.Calm.From), instant(w.Calm.To)
 			one.Usual, one.UsualFrom, one.UsualTo = &c.Usual, &from, &to
 		}
-		one.Command = q.a.moreCommand(w.Host.Name, q.a.rangeWords(c.Metric, cmp.Or(c.Key, c.Instance), c.From, c.To), false)
+		one.Command = q.a.moreCommand(w.Host.Name, q.a.rangeWords([]string{c.Metric}, cmp.Or(c.Key, c.Instance), c.From, c.To), false)
 		told = append(told, one)
 	}
 	text, err := json.Marshal(told)
@@ -192,16 +199,18 @@ func (q *whyAnswer) claims(w *why.Answer, list []why.Claim) out.Cell {
 	return out.Cell{Kind: out.Detail, Raw: text}
 }
 
-// rangeWords are the arguments that show what a metric of an instance came to. What is read once,
+// rangeWords are the arguments that show what metrics of an instance came to. What is read once,
 // when the recorder starts, is shown from then on.
-func (s *session) rangeWords(metricName, instance string, from, to int64) []string {
-	words := []string{"ranges", metricName}
+func (s *session) rangeWords(metrics []string, instance string, from, to int64) []string {
+	words := append([]string{"ranges"}, metrics...)
 	if instance != "" {
 		words = append(words, "--instance", instance)
 	}
 	span := spanWords(from, to)
-	if m := s.Archive.Lookup(metricName); m != nil && m.Class == metric.Static {
-		span = span[2:]
+	if len(metrics) == 1 {
+		if m := s.Archive.Lookup(metrics[0]); m != nil && m.Class == metric.Static {
+			span = span[2:]
+		}
 	}
 	return append(words, span...)
 }

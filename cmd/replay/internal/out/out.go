@@ -162,6 +162,21 @@ func Labels(labels []metric.Label) Cell {
 	return Cell{Kind: Detail, Raw: append(b, '}')}
 }
 
+// Texts is a cell with a list of texts, absent if there are none; only json shows it.
+func Texts(list []string) Cell {
+	if len(list) == 0 {
+		return Cell{}
+	}
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendQuoted(b, s)
+	}
+	return Cell{Kind: Detail, Raw: append(b, ']')}
+}
+
 // Options say where and for whom to write rows.
 type Options struct {
 	Format Format

@@ -1,12 +1,12 @@
 package why
 
 import (
+	"iter"
 	"math"
 	"regexp"
 	"slices"
 
 	"tachograph/sample/metric"
-	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -67,6 +67,7 @@ func (q *question) proven(list []*finding) []*finding {
 	}
 	q.proveAll(all)
 	q.compare(all)
+	q.date(all)
 	claims := func(f *finding) {
 		for _, p := range all {
 			if p.of == f && p.known {
@@ -125,8 +126,9 @@ type proof struct {
 	of *finding
 	source
 	proofTime
-	claim Claim
-	known bool // there were values
+	claim  Claim
+	known  bool          // there were values
+	ranges []*valueRange // of the series with values that it was read from
 }
 
 // proofTime is what proofs that are read together have in common.
@@ -163,9 +165,24 @@ func (p *proof) about(in *metric.Instance) bool {
 	return true
 }
 
+// rests makes a proof rest on a series, too, with what that came to.
+func (p *proof) rests(r *valueRange, amount float64) {
+	if p.pattern != nil {
+		p.claim.Instance, p.claim.Key = r.instance.Name, r.instance.Key
+	}
+	p.known, p.ranges = true, append(p.ranges, r)
+	p.claim.Value += amount
+}
+
 // prove reads the values again that some sentences are based on: for counters how fast they grew
-// from the beginning of a finding to its end, for levels the maximum.
+// from the beginning of a finding to its end, for levels the maximum. A level that was not read in
+// that time is what it was when it was last read before.
 func (q *question) prove(at proofTime, list []*proof) {
+	if at.named {
+		if list = q.proveNames(at, list); len(list) == 0 {
+			return
+		}
+	}
 	sel := query.Window{Hosts: q.w.Hosts, From: at.from, To: at.to}.Selection()
 	for _, p := range list {
 		if !slices.Contains(sel.Metrics, p.metric) {
@@ -180,77 +197,66 @@ func (q *question) prove(at proofTime, list []*proof) {
 			return slices.ContainsFunc(list, func(p *proof) bool { return p.about(in) })
 		}
 	}
-	begun := make(map[seriesID]*valueRange) // series with a value at the very beginning
+	sel.Prior, sel.Whole = true, true
 	for _, r := range q.ranges(sel) {
-		if r.begin == at.from {
-			begun[r.id()] = r
-		}
-	}
-	sel.Prior = true
-	for _, r := range q.ranges(sel) {
-		if b := begun[r.id()]; b != nil {
-			r.first, r.begin = b.first, b.begin
-		}
-		for _, p := range list {
-			if p.metric != r.desc.Name || !p.about(r.instance) {
-				continue
-			}
-			if p.known = true; p.pattern != nil {
-				p.claim.Instance, p.claim.Key = r.instance.Name, r.instance.Key
-			}
+		for p := range about(list, r) {
 			if r.desc.Sem != metric.Counter {
-				p.claim.Value += r.most
+				if r.inside.begin == 0 {
+					p.claim.From = min(p.claim.From, r.end)
+				}
+				p.rests(r, r.highest())
 				continue
 			}
 			p.claim.Of = "rate"
-			gain := (r.last - r.first) * r.within(at.from, at.to)
-			if r.instance != nil && r.instance.Began() >= at.from {
-				gain = r.last // All that it ever used.
-			}
-			p.claim.Value += gain / (float64(at.to-at.from) / 1e9)
+			p.rests(r, r.gain(at)/(float64(at.to-at.from)/1e9))
 		}
 	}
 }
 
-// A valueRange is the first, the last and the highest value of a series.
-type valueRange struct {
-	desc              *metric.Desc
-	instance          *metric.Instance
-	first, last, most float64
-	begin, end        int64 // the times of the first and the last
+// ofNames says of some metrics of processes how archives know what those of a name gained together.
+var ofNames = map[string]struct {
+	counter query.ProcessCounter
+	by      query.By
+	unit    metric.Units
+}{
+	"proc.psinfo.utime": {query.UserTime, query.ByCPU, metric.Seconds}, "proc.psinfo.stime": {query.SystemTime, query.ByCPU, metric.Seconds},
+	"proc.io.read_bytes": {query.ReadBytes, query.ByRead, metric.Bytes}, "proc.io.write_bytes": {query.WrittenBytes, query.ByWrite, metric.Bytes},
 }
 
-// A seriesID says which series it is.
-type seriesID struct {
-	metric string
-	in     *metric.Instance
-}
-
-func (r *valueRange) id() seriesID { return seriesID{r.desc.Name, r.instance} }
-
-// within is how much of the time from the first value to the last is in a stretch: the first may
-// be that before the stretch.
-func (r *valueRange) within(from, to int64) float64 {
-	if r.end <= r.begin {
-		return 1
-	}
-	return float64(max(min(r.end, to)-max(r.begin, from), 0)) / float64(r.end-r.begin)
-}
-
-// ranges returns the range of each series of a selection that has values.
-func (q *question) ranges(sel store.Selection) (list []*valueRange) {
-	of := make(map[seriesID]*valueRange)
-	for s := range q.a.Summarize(sel) {
-		if s.Count == 0 {
+// proveNames proves what the processes of a name gained together without reading each of them, of
+// whom there may be very many. It returns the other proofs.
+func (q *question) proveNames(at proofTime, list []*proof) (others []*proof) {
+	tops := make(map[query.By][]*query.Consumer)
+	for _, p := range list {
+		of, ok := ofNames[p.metric]
+		unit, err := q.a.Lookup(p.metric).Units.Factor(of.unit)
+		if !ok || err != nil {
+			others = append(others, p)
 			continue
 		}
-		id := seriesID{s.Metric.Name, s.Instance}
-		r := of[id]
-		if r == nil {
-			r = &valueRange{desc: s.Metric, instance: s.Instance, first: metric.Number(s.Metric.Type, s.First.Bits), begin: s.First.Wall, most: math.Inf(-1)}
-			of[id], list = r, append(list, r)
+		if tops[of.by] == nil {
+			tops[of.by] = []*query.Consumer{}
+			if ranked, err := query.TopNames(q.a, query.Window{Hosts: q.w.Hosts, From: at.from, To: at.to}, math.MaxInt, of.by); err == nil {
+				tops[of.by] = ranked[0].Consumers
+			}
 		}
-		r.end, r.last, r.most = s.Last.Wall, metric.Number(s.Metric.Type, s.Last.Bits), math.Max(r.most, metric.Number(s.Metric.Type, s.Max))
+		for _, c := range tops[of.by] {
+			if gain := c.Gains[of.counter]; c.Name == p.name && gain == gain {
+				p.known, p.claim.Of = true, "rate"
+				p.claim.Value += gain / unit / (float64(at.to-at.from) / 1e9)
+			}
+		}
 	}
-	return list
+	return others
+}
+
+// about yields the proofs that are about a series.
+func about(list []*proof, r *valueRange) iter.Seq[*proof] {
+	return func(yield func(*proof) bool) {
+		for _, p := range list {
+			if p.metric == r.desc.Name && p.about(r.instance) && !yield(p) {
+				return
+			}
+		}
+	}
 }

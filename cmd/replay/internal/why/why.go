@@ -29,6 +29,8 @@ type Request struct {
 	Format func(wall int64) string
 	// Zone is the time zone of the times of breaks, as in moment.Sentence; nil means UTC.
 	Zone *time.Location
+	// Claims asks for the claims of the lines, for which more is read.
+	Claims bool
 }
 
 // Answer is what was found, most important first.
@@ -56,7 +58,7 @@ type Line struct {
 	Since, Until int64
 	// More are the arguments of the replay command that shows more.
 	More []string
-	// Claims are the numbers that the sentence is based on.
+	// Claims are the numbers that the sentence is based on, if the request asks for them.
 	Claims []Claim
 }
 
@@ -70,6 +72,8 @@ type Claim struct {
 	Of       string // "rate" a second of a counter, "max" of a level
 	Units    string // of the metric
 	Value    float64
+	// At is when a maximum was first reached; 0 where it is that of several series, or not known.
+	At int64
 	// Usual is what the value was in the calm stretch; NaN if it is not known.
 	Usual float64
 }
@@ -122,7 +126,11 @@ func (q *question) answer() (*Answer, error) {
 	if s := q.during(q.asked.From, q.asked.To); s != nil && s.state == "asleep" {
 		q.shown, q.calm, q.how = q.asked, query.Window{}, ""
 	}
-	answer := &Answer{Host: q.host, Window: q.shown, Calm: q.calm, How: q.how, Lines: lines(q.proven(rank(found, q.slack(), q.accounts)))}
+	found = rank(found, q.slack(), q.accounts)
+	if q.r.Claims {
+		found = q.proven(found)
+	}
+	answer := &Answer{Host: q.host, Window: q.shown, Calm: q.calm, How: q.how, Lines: lines(found)}
 	if answer.Found = len(answer.Lines) > 0; answer.Found {
 		q.stacks(answer)
 	}

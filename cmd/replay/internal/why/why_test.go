@@ -148,7 +148,7 @@ var (
 
 func ask(t *testing.T, a query.Archive, r Request) *Answer {
 	t.Helper()
-	r.Host = "B1"
+	r.Host, r.Claims = "B1", true
 	answer, err := Ask(context.Background(), a, r)
 	if err != nil {
 		t.Fatal(err)
