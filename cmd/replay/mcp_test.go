@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/stacks/stackstest"
 )
 
 // A talk is a conversation of a client with replay mcp, line by line.
@@ -339,4 +340,29 @@ func TestConfigurationForClients(t *testing.T) {
 			t.Errorf("%v: %d %q %q", args, status, out, errs)
 		}
 	}
+}
+
+// The tool stacks says who called the hottest functions, and both commands that prove it.
+func TestAssistantsSeeCallers(t *testing.T) {
+	t.Parallel()
+	k := speak(t, stackstest.Write(t, stackstest.Incident()...))
+	text, isError := k.ask("stacks", `{"match": "indexer", "running": true}`)
+	for _, want := range []string{
+		`"callers":[{"depth":0,"samples":140,"function":"engine::Scanner::scan"},{"depth":1,"samples":140,"function":"indexer::parse"},{"depth":2,"samples":140,"function":"main"}`,
+		`replay stacks indexer --by=callers --format=json --min=3% --running`, `--running --top`,
+	} {
+		if isError || !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	var got struct{ Rerun string }
+	if err := json.Unmarshal([]byte(text), &got); err != nil || len(text) > 4200 {
+		t.Error(err, len(text))
+	}
+	for _, command := range strings.Split(got.Rerun, " && ") {
+		if out, errs, status := replay(openStore, words(command)[1:]...); status != cli.Yes || !strings.Contains(out, "engine::Scanner::scan") {
+			t.Errorf("%s: %d %s %s", command, status, out, errs)
+		}
+	}
+	k.end()
 }

@@ -50,7 +50,7 @@ var answersAsked = []struct{ name, archive, question string }{
 	{"net", "net", "net"}, {"net-peers", "net", "net --peers"}, {"net-connections", "net", "net --connections"}, {"net-listeners", "net", "net --listeners"},
 	{"energy", "energy", "energy"},
 	{"threads", "mac", "threads"},
-	{"stacks", "stacks", "stacks"}, {"stacks-top", "stacks", "stacks --top"},
+	{"stacks", "stacks", "stacks"}, {"stacks-top", "stacks", "stacks --top"}, {"stacks-callers", "stacks", "stacks --by callers"},
 	{"rates", "mac", "rates kernel mem proc.psinfo"}, {"values", "mac", "values kernel mem thermal proc.psinfo"}, {"values", "distrust", "values network"},
 	{"rates", "semantics", "rates t.c t.i t.d --raw"}, {"values", "semantics", "values t.c t.d"},
 	{"ranges", "mac", "ranges kernel mem"}, {"ranges", "distrust", "ranges network"},

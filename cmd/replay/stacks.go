@@ -39,10 +39,11 @@ Names of C++ and Rust are demangled; Swift's are not, as no library in Go can. A
 function without a name appears as its file with the offset in it; --symbols finds its
 name in files of the same UUID or build ID, on any machine.
 
---top lists functions instead, those in which most samples were themselves first.
+--top lists functions instead, those in which most samples were themselves first;
+--by callers is a tree of these functions, with those that called them below.
 --format folded is for flamegraph.pl and inferno, pprof for go tool pprof,
 speedscope for www.speedscope.app; csv and json have a row for each thread and
-stack, outermost function first.`,
+stack, outermost function first, and with --by callers one for each line of the tree.`,
 		Example: `  replay stacks Safari --at 03:12
   replay stacks --from 03:00 --to 03:10 --top -n 10
   replay stacks 612 --running --format pprof -o cpu.pb.gz`,
@@ -70,7 +71,7 @@ stack, outermost function first.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.at, "at", "", "the sampling at an instant, or the nearest to it")
-	fl.StringVar(&f.by, "by", string(stacks.ByProcess), "first branches of the tree: process, thread or none")
+	fl.StringVar(&f.by, "by", string(stacks.ByProcess), "first branches of the tree: process, thread or none; or callers: the functions in which most samples were, and who called them")
 	fl.StringVar(&f.min, "min", "1%", "leave out of the tree what has a smaller share")
 	fl.BoolVar(&f.running, "running", false, "only samples of threads that had a processor or wanted one")
 	fl.BoolVar(&f.waiting, "waiting", false, "only samples of threads that waited")
@@ -109,6 +110,8 @@ func (f *stackFlags) check(a *app) error {
 		return errors.New("--force overwrites the file of --output")
 	case file && f.top:
 		return fmt.Errorf("--top is a table, csv or json: leave it out for %s, which says more", f.format)
+	case f.by == string(stacks.ByCallers) && (file || f.top):
+		return errors.New("--by callers is a tree, in tables, csv and json: leave it out with --top and with formats for other programs")
 	case f.format == pprofFormat && (f.dst == "" || f.dst == "-") && a.width > 0:
 		return errors.New("a terminal shows no profile: name a file with --output, or lead the output elsewhere")
 	case !file:
@@ -209,6 +212,8 @@ func (s *stacksAnswer) write(cmd *cobra.Command, args []string) error {
 		return s.file(cmd, args)
 	case s.f.top:
 		err = s.hottest()
+	case s.f.by == string(stacks.ByCallers):
+		err = s.a.present(s.trees, s.callers)
 	default:
 		err = s.a.present(s.trees, s.rows)
 	}

@@ -39,14 +39,8 @@ func (s *stacksAnswer) hottest() error {
 			hot = hot[:s.f.n]
 		}
 		for _, h := range hot {
-			fn := &p.Functions[h.Function]
-			var image stacks.Image
-			if fn.Image >= 0 {
-				image = p.Images[fn.Image]
-			}
-			if err := rows.Row([]out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Natural(h.Self), share(h.Self), out.Natural(h.Total), share(h.Total),
-				out.Natural(h.Running), out.Str(fn.Name), answer.Text(fn.Symbol), answer.Text(image.Path), answer.Text(image.ID), answer.Text(fn.File), out.Whole(bit(fn.Kernel)),
-				out.None(p.FunctionText(h.Function))}); err != nil {
+			cells := []out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Natural(h.Self), share(h.Self), out.Natural(h.Total), share(h.Total), out.Natural(h.Running)}
+			if err := rows.Row(append(append(cells, functionCells(p, h.Function)...), out.None(p.FunctionText(h.Function)))); err != nil {
 				return err
 			}
 		}
@@ -54,11 +48,49 @@ func (s *stacksAnswer) hottest() error {
 	return rows.Close()
 }
 
+// functionCells are those of the columns function, symbol, image, image_id, file and kernel.
+func functionCells(p *stacks.Profile, function int32) []out.Cell {
+	fn := &p.Functions[function]
+	var image stacks.Image
+	if fn.Image >= 0 {
+		image = p.Images[fn.Image]
+	}
+	return []out.Cell{out.Str(fn.Name), answer.Text(fn.Symbol), answer.Text(image.Path), answer.Text(image.ID), answer.Text(fn.File), out.Whole(bit(fn.Kernel))}
+}
+
 func bit(b bool) int64 {
 	if b {
 		return 1
 	}
 	return 0
+}
+
+// callers writes a row for each line of the tree of callers. The row of what has too small shares for
+// lines of its own has no function, but says how many nodes of the tree it is about.
+func (s *stacksAnswer) callers() error {
+	var columns []out.Column
+	for _, name := range []string{"from", "to", "depth", "samples", "running", "others", "function", "symbol", "image", "image_id", "file", "kernel"} {
+		columns = append(columns, out.Column{Name: name})
+	}
+	columns[5].Kind, columns[10].Kind = out.Int, out.Text
+	rows, err := s.a.rows(columns...)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.list {
+		for _, l := range p.Tree(stacks.ByCallers, s.f.state()).Outline(s.f.share) {
+			cells := []out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Whole(int64(l.Depth)), out.Natural(l.Count)}
+			if l.Others > 0 {
+				cells = append(append(cells, out.Cell{}, out.Whole(int64(l.Others))), make([]out.Cell, 6)...)
+			} else {
+				cells = append(append(cells, out.Natural(l.Running), out.Cell{}), functionCells(p, l.Function)...)
+			}
+			if err := rows.Row(cells); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Close()
 }
 
 // rows writes a row for each thread and stack.

@@ -38,7 +38,7 @@ func TestStacks(t *testing.T) {
 func TestStacksFit(t *testing.T) {
 	t.Parallel()
 	archive := stackstest.Write(t, stackstest.Incident()...)
-	for _, question := range []string{"stacks", "stacks --by thread", "stacks --top"} {
+	for _, question := range []string{"stacks", "stacks --by thread", "stacks --by callers", "stacks --top"} {
 		for _, width := range []int{40, 50, 60, 80, 100, 160} {
 			out, _, status := replayOn(width, openStore, testNow, append(words(question), "--archive", archive, "--utc")...)
 			if status != 0 || !strings.Contains(out, "196") {

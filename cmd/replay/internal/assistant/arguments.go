@@ -208,7 +208,7 @@ func (c *call) line(p *part, step time.Duration) []string {
 		command = how[c.how()].command
 	}
 	args := slices.Concat(command, c.scope, []string{"--show-command"})
-	if p.key != c.parts[0].key {
+	if p.key != c.parts[0].key && !p.same {
 		return args
 	}
 	if step > 0 {

@@ -20,8 +20,8 @@ type tool struct {
 	hint, shown string
 }
 
-// A part is a command whose rows are part of an answer. Only the first part of a tool has the
-// tool's own arguments, and rows that can be skipped.
+// A part is a command whose rows are part of an answer. The first part of a tool has the tool's own
+// arguments, and rows that can be skipped.
 type part struct {
 	key     string // of the rows in the answer
 	command []string
@@ -30,6 +30,7 @@ type part struct {
 	per     int    // the most rows with the same text in the first field; 0: no limit
 	drop    string // a prefix of field "name" of rows that are left out and not counted
 	series  bool   // the rows are points of series
+	same    bool   // it has the tool's own arguments, though it is not the first
 }
 
 // mostRows is how many rows an answer has at most, mostPoints how many points a series.
@@ -129,12 +130,16 @@ var tools = []tool{
 			}},
 		},
 	}, {
-		name: "stacks", title: "What code ran", about: "Sampled stacks of processes, where some were recorded: the functions in which most samples were, and the stacks themselves, outermost function first.",
+		name: "stacks", title: "What code ran", about: "Sampled stacks of processes, where some were recorded: the functions in which most samples were, and who called them.",
 		params: []param{match, at, {name: "running", kind: truth, flag: "running", about: "only samples that wanted a processor"}, {name: "waiting", kind: truth, flag: "waiting", about: "only samples that waited"}},
 		parts: []part{
 			{key: "rows", command: []string{"stacks", "--top", "--number=0"}, fields: []field{
 				{name: "function"}, {name: "self", kind: whole, about: "samples in it"}, {name: "total", kind: whole, about: "samples in it and in what it called"},
 				{name: "running", kind: whole}, {name: "image", about: "the file it is from"},
+			}},
+			{key: "callers", command: []string{"stacks", "--by", "callers", "--min", "3%"}, most: 30, same: true, fields: []field{
+				{name: "depth", kind: whole, about: "0: samples were in it; more: it called the last row before that is one less deep"},
+				{name: "samples", kind: whole}, {name: "function", about: "none: others with small shares"},
 			}},
 		},
 	}, {

@@ -10,6 +10,8 @@ type Line struct {
 	*Node
 	// Lead is the text in front of it, with the lines of the tree.
 	Lead string
+	// Depth is how many nodes it is below one of the first branches.
+	Depth int
 	// Others is how many nodes the line represents; 0 for one.
 	Others int
 	Count  uint64
@@ -19,7 +21,7 @@ type Line struct {
 // least. Only branches are drawn as such: a single callee goes straight below its caller.
 func (n *Node) Outline(least float64) []Line {
 	o := outline{all: float64(max(n.Count, 1)), least: least}
-	o.below(n, "")
+	o.below(n, "", 0)
 	return o.lines
 }
 
@@ -40,7 +42,7 @@ type outline struct {
 	lines      []Line
 }
 
-func (o *outline) below(n *Node, before string) {
+func (o *outline) below(n *Node, before string, depth int) {
 	var shown []*Node
 	rest, others := uint64(0), 0
 	for _, c := range n.leaves() {
@@ -60,7 +62,7 @@ func (o *outline) below(n *Node, before string) {
 		switch {
 		case n.Function < 0 && n.Title == "":
 			return "", "" // The root is not shown.
-		case branches < 2 && n.Function < 0:
+		case branches < 2 && (n.Function < 0 || n.Callers):
 			return before + "  ", before + "  "
 		case branches < 2:
 			return before, before
@@ -71,12 +73,12 @@ func (o *outline) below(n *Node, before string) {
 	}
 	for i, c := range shown {
 		here, further := lead(i)
-		o.lines = append(o.lines, Line{Node: c, Lead: here, Count: c.Count})
-		o.below(c, further)
+		o.lines = append(o.lines, Line{Node: c, Lead: here, Depth: depth, Count: c.Count})
+		o.below(c, further, depth+1)
 	}
 	if told {
 		here, _ := lead(branches - 1)
-		o.lines = append(o.lines, Line{Lead: here, Others: others, Count: rest})
+		o.lines = append(o.lines, Line{Lead: here, Depth: depth, Others: others, Count: rest})
 	}
 }
 

@@ -14,10 +14,13 @@ const (
 	ByProcess By = "process"
 	ByThread  By = "thread"
 	ByNothing By = "none"
+	// ByCallers turns the tree round: the first branches are the functions in which samples were, and
+	// below each function are those that called it.
+	ByCallers By = "callers"
 )
 
 // Bys are all values of By.
-var Bys = []By{ByProcess, ByThread, ByNothing}
+var Bys = []By{ByProcess, ByThread, ByNothing, ByCallers}
 
 // maxNodes bounds a tree. Once it is full, samples of further callees count for the functions
 // that called them.
@@ -33,6 +36,8 @@ type Node struct {
 	// Running of those of Count in which the thread had a processor or was waiting for one.
 	Count, Self, Running uint64
 	Children             []*Node
+	// Callers says that the children called it.
+	Callers bool
 	// Waits say what the samples of Self were waiting for, where the function's name does not.
 	Waits []Wait
 }
@@ -87,13 +92,22 @@ func (p *Profile) Tree(by By, state State) *Node {
 		}
 		count(root, k)
 		at, t := root, &p.Threads[k.Thread]
-		if by != ByNothing {
+		chain = p.Chain(chain[:0], k)
+		switch by {
+		case ByCallers:
+			slices.Reverse(chain)
+			at = step(at, p.Places[chain[0]].Function, "", k)
+			at.Self, at.Callers = plus(at.Self, state.Of(k)), true
+			for _, place := range chain[1:] {
+				at = step(at, p.Places[place].Function, "", k)
+			}
+			continue
+		case ByProcess, ByThread:
 			at = step(at, -1, t.Title(), k)
 		}
 		if by == ByThread {
 			at = step(at, -1, t.Label(), k)
 		}
-		chain = p.Chain(chain[:0], k)
 		for _, place := range chain {
 			at = step(at, p.Places[place].Function, "", k)
 		}
