@@ -15,13 +15,6 @@ import (
 	"tachograph/store/query"
 )
 
-type netFlags struct {
-	at, by, group, protocol, medium string
-	peers, connections, listeners   bool
-	more                            []string // further columns
-	n                               int
-}
-
 func netCommand(a *app) *cobra.Command {
 	f := &netFlags{}
 	cmd := &cobra.Command{
@@ -97,14 +90,6 @@ unit=nginx*, container=web*, pod=, session=, owner=.`,
 	fl.StringSliceVar(&f.more, "columns", nil, columnsUsage)
 	fl.IntVarP(&f.n, "number", "n", 20, "how many; 0 for all")
 	return cmd
-}
-
-// netAnswer says who used the network.
-type netAnswer struct {
-	a    *app
-	m    *query.Matcher // which processes count
-	f    *netFlags
-	args []string // as the user wrote them
 }
 
 // netLists are the flags that ask for a list of something else than processes.
