@@ -47,9 +47,9 @@ func TestStatRefuses(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	var s Status
-	s.Parse([]byte("Name:\tx: y\nUmask:\t0022\nTgid:\t7\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nVmSize:\t    3060 kB\nVmHWM:\t 12 kB\n" +
+	s.Parse([]byte("Name:\tx: y\nUmask:\t0022\nTgid:\t7\nNSpid:\t7\t31\t5\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nVmSize:\t    3060 kB\nVmHWM:\t 12 kB\n" +
 		"nonsense\nThreads:\t9\nvoluntary_ctxt_switches:\t18446744073709551615\nnonvoluntary_ctxt_switches:\t1"))
-	want := Status{Tgid: 7, UID: 1, EUID: 2, SUID: 3, FSUID: 4, GID: 5, EGID: 6, SGID: 7, FSGID: 8, Threads: 9,
+	want := Status{Tgid: 7, Inner: 5, UID: 1, EUID: 2, SUID: 3, FSUID: 4, GID: 5, EGID: 6, SGID: 7, FSGID: 8, Threads: 9,
 		HasMemory: true, VmSize: 3060, VmHWM: 12, Voluntary: 1<<64 - 1, Involun: 1}
 	if s != want {
 		t.Errorf("got  %+v\nwant %+v", s, want)
@@ -121,7 +121,7 @@ func TestReadsItself(t *testing.T) {
 
 func TestParsersDoNotAllocate(t *testing.T) {
 	stat := []byte(statText)
-	status := []byte("Name:\tx\nTgid:\t7\nUid:\t1\t2\t3\t4\nVmSize:\t 1 kB\n")
+	status := []byte("Name:\tx\nTgid:\t7\nNSpid:\t7\t31\t5\nUid:\t1\t2\t3\t4\nVmSize:\t 1 kB\n")
 	io := []byte("rchar: 1\nread_bytes: 5\n")
 	n := testing.AllocsPerRun(100, func() {
 		var s Stat

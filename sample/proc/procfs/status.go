@@ -4,6 +4,7 @@ package procfs
 // thread has none, and then HasMemory is false.
 type Status struct {
 	Tgid, NTgid         uint64
+	Inner               uint64 // the process's number in the innermost of its PID namespaces
 	UID, EUID           uint64
 	SUID, FSUID         uint64
 	GID, EGID           uint64
@@ -43,6 +44,10 @@ func (s *Status) Parse(text []byte) {
 			s.Tgid = first(rest)
 		case "Ngid":
 			s.NTgid = first(rest)
+		case "NSpid":
+			for w, more := field(rest); len(w) > 0; w, more = field(more) {
+				s.Inner, _ = uint(w)
+			}
 		case "Uid":
 			s.UID, s.EUID, s.SUID, s.FSUID = four(rest)
 		case "Gid":

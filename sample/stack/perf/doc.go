@@ -34,6 +34,9 @@
 // Where the kernel allows no perf events, only /proc is left: then threads are seen while they
 // wait, and not while they run.
 //
+// Code that a program made at run time is in no file. It has the names that the program writes down
+// itself, if it does (/tmp/perf-PID.map).
+//
 // A copy of a stack is memory of another program, with its secrets. It is walked at once, never
 // kept or written anywhere, and its buffer is cleared after each reading; only addresses of code
 // go on. In the kernel's ring it stays, readable by this process alone, until other samples

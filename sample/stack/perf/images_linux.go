@@ -152,6 +152,7 @@ func (s *Sampler) Open(m *stack.Image, debug string) (io.ReaderAt, int64, error)
 
 var (
 	errNever = errors.New("no sample had that image")
+	errKind  = errors.New("it is not an ordinary file")
 	errGone  = errors.New("the file that was mapped is not there any more")
 )
 
@@ -181,24 +182,35 @@ func (o origin) open() (*os.File, int64, error) {
 // openFirst opens the first of these files that is there, an ordinary file, and right.
 func openFirst(names []string, isRight func(i int, st *unix.Stat_t) bool) (*os.File, int64, error) {
 	for i, name := range names {
-		// There may be a pipe or a device of that name, which could block, or do something,
-		// when opened: so the type is checked before.
-		fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+		f, st, err := openRegular(name, 0)
 		if err != nil {
 			continue
 		}
-		var st unix.Stat_t
-		right := unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && (isRight == nil || isRight(i, &st))
-		var f *os.File
-		if right {
-			f, err = os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))
-		}
-		unix.Close(fd)
-		if right && err == nil {
+		if isRight == nil || isRight(i, st) {
 			return f, st.Size, nil
 		}
+		f.Close()
 	}
 	return nil, 0, errGone
+}
+
+// openRegular opens a file if it is an ordinary one. There may be a pipe or a device of that name,
+// which could block, or do something, when opened: so the type is checked before.
+func openRegular(name string, flags int) (*os.File, *unix.Stat_t, error) {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC|flags, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, nil, errKind
+	}
+	f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))
+	return f, &st, err
 }
 
 // vdso reads the code that the kernel maps into every process. This process has the same, if

@@ -35,6 +35,7 @@ type session struct {
 	switches   *switches
 	processes  *processes
 	images     *images
+	written    *written
 	theKernel  *kernel // nil until the first frame needs it
 
 	frames []stack.Frame
@@ -62,7 +63,7 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 		return stack.Statistics{}, fmt.Errorf("a rate of %d a second cannot be sampled: 1 to %d can", wish.Rate, stack.MaxRate)
 	}
 	s.images = newImages()
-	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images}
+	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images, written: newWritten()}
 	x.statistics.How = "perf"
 	threads, err := threadsOf(wish.PID)
 	if err != nil {
@@ -371,6 +372,7 @@ func (x *session) kernel() *kernel {
 func (x *session) send(q *process, tid int32, s stack.Sample) {
 	x.sample = s
 	x.sample.Thread = x.thread(q, tid)
+	x.written.name(q, x.sample.Frames)
 	x.statistics.Samples += int(s.Count)
 	x.give(&x.sample)
 }

@@ -320,6 +320,7 @@ func (m *switches) waker(w *waker) *stack.Waker {
 	x := m.s
 	q := x.processes.get(w.pid)
 	frames, _ := x.stackOf(q, &record{chain: w.chain})
+	x.written.name(q, frames)
 	by := &stack.Waker{Frames: slices.Clone(frames)}
 	if !w.interrupt {
 		by.Thread = x.thread(q, w.tid)

@@ -1,6 +1,7 @@
 // Package symbol finds the names of functions in the files that code is mapped from: in ELF's
 // symbol tables, in Mach-O's, and in the table that Go's runtime uses to print tracebacks,
-// which even programs without symbols have.
+// which even programs without symbols have. For code that was made at run time it reads what the
+// program wrote of it.
 //
 // It is used twice. While stacks are recorded, a Namer names what occurs in them, within a
 // budget of time and memory. Afterwards, on any machine, a Directory finds the file of an image
