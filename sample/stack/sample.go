@@ -78,9 +78,10 @@ type End uint8
 const (
 	// Whole stacks have been walked to their outermost frame.
 	Whole End = iota
-	// Truncated ones are deeper than the sampler goes.
+	// Truncated ones are deeper than the sampler goes, or than the copy of the stack that it has.
 	Truncated
-	// Broken ones have a damaged chain of frames.
+	// Broken ones end at a frame whose caller cannot be found: the chain of frames is damaged, or
+	// there is none and the code does not say where its callers are.
 	Broken
 )
 

@@ -206,8 +206,8 @@ func TestProportionsOfC(t *testing.T) {
 		// At first the thread is still on its way to where it waits.
 		if x.Thread.Name == "waiter" && x.State == stack.Waiting {
 			named++
-			if !strings.Contains(x.Wait, "pipe_read") || x.Frames[len(x.Frames)-1].Name != "read" {
-				t.Errorf("the waiting thread: %+v", x)
+			if !strings.Contains(x.Wait, "pipe_read") || !has(&x, "read") || !has(&x, "wait_here") {
+				t.Fatalf("the waiting thread: %+v", x)
 			}
 		}
 	}

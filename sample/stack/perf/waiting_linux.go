@@ -33,6 +33,7 @@ type waiting struct {
 	// rights.
 	could, denied bool
 	buf           []byte
+	memory        memory
 }
 
 // look gives samples of the threads that wait now; it returns false if the process is gone.
@@ -123,6 +124,13 @@ func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 	frames := s.frames[:0]
 	call, callErr := w.read(dir + "syscall")
 	before := string(call)
+	pc, sp, called := procfs.Called(call)
+	q := s.processes.get(pid)
+	var copied []byte
+	if called && pc != 0 {
+		copied = w.memory.copy(pid, sp)
+		defer clear(copied)
+	}
 	stackText, stackErr := w.read(dir + "stack")
 	procfs.KernelStack(stackText, func(name []byte, offset, size uint64) {
 		if len(frames) < stack.MaxDepth {
@@ -144,9 +152,13 @@ func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 		s.statistics.Gone++
 		return true
 	}
-	q := s.processes.get(pid)
-	if pc, _, ok := procfs.Called(call); ok && pc != 0 {
-		frames = append(frames, s.user(q, pc))
+	end := stack.Whole
+	if called && pc != 0 {
+		var user []uint64
+		user, end = s.fromCall(q, pc, sp, copied, stack.MaxDepth-len(frames))
+		for _, address := range user {
+			frames = append(frames, s.user(q, address))
+		}
 	}
 	if s.frames = frames; len(frames) == 0 {
 		switch denied := firstDenied(stackErr, channelErr, callErr); {
@@ -160,7 +172,7 @@ func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 	}
 	w.could = true
 	s.switches.found(tid, frames, wait)
-	s.send(q, tid, stack.Sample{State: stack.Waiting, Wait: wait, Frames: frames, Count: count})
+	s.send(q, tid, stack.Sample{State: stack.Waiting, Wait: wait, End: end, Frames: frames, Count: count})
 	return true
 }
 

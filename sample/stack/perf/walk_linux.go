@@ -1,8 +1,12 @@
 package perf
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tachograph/sample/stack"
 	"tachograph/sample/stack/symbol"
@@ -66,6 +70,66 @@ func (x *session) walk(q *process, registers *unwind.Registers, copied []byte, m
 		return walked, end
 	}
 	return joined(walked, end, chain, chainEnd)
+}
+
+// fromCall returns the addresses of a program's stack from where it called the kernel. Of its
+// registers only two are known, so that the walk ends where a function keeps its frame in
+// another one, unless that was saved further in.
+func (x *session) fromCall(q *process, pc, sp uint64, copied []byte, most int) ([]uint64, stack.End) {
+	chain := append(x.chain[:0], pc)
+	x.chain = chain
+	if own.machine == nil || len(copied) == 0 {
+		return chain, stack.Broken
+	}
+	var registers unwind.Registers
+	registers.Set(own.machine.PC, pc)
+	registers.Set(own.machine.SP, sp)
+	return x.walk(q, &registers, copied, most, nil, stack.Broken)
+}
+
+// memory copies stacks of threads that wait.
+type memory struct {
+	buf  []byte
+	left time.Duration
+	hung map[int32]bool // processes whose memory could not be read in time
+}
+
+// Limits of copies of stacks: where a stack is not in memory but on a disk, or wherever else
+// the program has put it, a copy may never come.
+const (
+	copyBytes = 16 << 10
+	copyTime  = time.Second // in a session, in which copies take some milliseconds
+	oneCopy   = 100 * time.Millisecond
+)
+
+// copy returns a copy of a process's stack from the stack's pointer on; nil if there is none. It
+// is valid until the next call.
+func (m *memory) copy(pid int32, sp uint64) []byte {
+	if m.hung == nil {
+		m.hung, m.left = make(map[int32]bool), copyTime
+	}
+	if m.hung[pid] || sp > 1<<63-1 {
+		return nil
+	}
+	if m.buf == nil {
+		m.buf = make([]byte, copyBytes)
+	}
+	buf, path := m.buf, fmt.Sprintf("/proc/%d/mem", pid)
+	n, err := symbol.Within(&m.left, oneCopy, func() (int, error) {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return 0, err
+		}
+		defer unix.Close(fd)
+		return unix.Pread(fd, buf, int64(sp))
+	})
+	if errors.Is(err, symbol.ErrSlow) {
+		m.hung[pid], m.buf = true, nil // the buffer may yet be written
+	}
+	if err != nil || n <= 0 {
+		return nil
+	}
+	return buf[:n]
 }
 
 // joined adds to a walk that ended early the frames that the kernel found by frame pointers

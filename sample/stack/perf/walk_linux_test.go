@@ -80,6 +80,34 @@ func TestWithoutFramePointers(t *testing.T) {
 	}
 }
 
+// Threads that wait are walked from where they called the kernel, as far as frames are found
+// without the other registers; a walk that ends there says so.
+func TestWaitingWithoutFramePointers(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		path  func(t *testing.T) string
+		names string
+		end   stack.End
+	}{
+		{"without frame pointers", func(t *testing.T) string {
+			return compiledBy(t, "cc", append(withoutFrames, "testdata/burn.c")...)
+		}, ";waiter;wait_here;read;", stack.Whole},
+		{"with frame pointers", func(t *testing.T) string { return compiled(t) }, "wait_here;read;", stack.Broken},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cmd := started(t, c.path(t))
+			found := false
+			got, _ := sampled(t, &Sampler{refuse: errRefused}, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen, x *stack.Sample) bool {
+				found = found || has(x, "wait_here") && x.End == c.end && g.share(g.waiting, c.names) > 0
+				return found
+			})
+			if !found {
+				t.Errorf("no stack has %q and ends %d:\n%v", c.names, c.end, got.waiting)
+			}
+		})
+	}
+}
+
 // A handler with a stack of its own is seen, and that the walk ended with it.
 func TestOtherStack(t *testing.T) {
 	needsPerf(t, false)
