@@ -87,7 +87,7 @@ func listen(rate int, cpus []int, threads []int32) (*events, error) {
 // copySize is how much of a stack is worth copying: as much as leaves room in a ring for the
 // samples of some tenths of a second. Samples have less than 64 KB.
 func copySize(rate int) int {
-	const least, most, perSecond = 8 << 10, 32 << 10, 4 << 20
+	const least, most, perSecond = 8 << 10, 32 << 10, 8 << 20
 	if own.machine == nil {
 		return 0
 	}

@@ -1,10 +1,12 @@
 package perf
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"tachograph/sample/stack"
 )
@@ -125,6 +127,65 @@ func TestOtherStack(t *testing.T) {
 	}
 	if share := got.share(got.running, ";handler;outer;"); share < 0.9 || seen == 0 {
 		t.Errorf("%.2f are in the handler:\n%v", share, got.running)
+	}
+}
+
+// Code that the kernel maps has tables, too.
+func TestKernelsCode(t *testing.T) {
+	needsPerf(t, false)
+	cmd := started(t, compiledBy(t, "cc", append(withoutFrames, "testdata/ways.c")...), "clock")
+	in, whole := 0, 0
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool {
+		i := slices.IndexFunc(x.Frames, func(f stack.Frame) bool { return !f.Kernel })
+		if x.State == stack.Running && i >= 0 && x.Frames[i].Image != nil && x.Frames[i].Image.Path == "[vdso]" {
+			if in++; x.End == stack.Whole && has(x, "asks") && has(x, "main") {
+				whole++
+			}
+		}
+		return in >= 50 || count(g.running) >= 1000 // where the clock needs the kernel itself
+	})
+	if whole < in*95/100 {
+		t.Errorf("%d of %d stacks are whole:\n%v", whole, in, got.running)
+	}
+}
+
+// Where the kernel refuses copies of stacks, frames are found by frame pointers.
+func TestWithoutCopies(t *testing.T) {
+	needsPerf(t, false)
+	was := own
+	own = copied{}
+	t.Cleanup(func() { own = was })
+	cmd := started(t, compiled(t))
+	got, statistics := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 499}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 50 })
+	if share := got.share(got.running, "main;outer;"); share < 0.9 || statistics.How != "perf" {
+		t.Errorf("%.2f are whole, %+v:\n%v", share, statistics, got.running)
+	}
+}
+
+// A copy fits into a sample, and some tenths of a second of copies into a ring.
+func TestCopySize(t *testing.T) {
+	for _, rate := range []int{1, 99, 500, stack.MaxRate} {
+		size := copySize(rate)
+		if own.machine != nil && (size < 8<<10 || size%8 != 0 || size > 60<<10 || size*rate/5 > copyPages<<12) {
+			t.Errorf("%d bytes at %d a second", size, rate)
+		}
+	}
+}
+
+// A process whose memory does not come in time is not asked again.
+func TestMemoryThatHangs(t *testing.T) {
+	m := memory{hung: map[int32]bool{int32(os.Getpid()): true}, left: copyTime}
+	here := uint64(uintptr(unsafe.Pointer(&m)))
+	if b := m.copy(int32(os.Getpid()), here); b != nil {
+		t.Errorf("%d bytes", len(b))
+	}
+	clear(m.hung)
+	if b := m.copy(int32(os.Getpid()), here); len(b) != copyBytes {
+		t.Errorf("%d bytes of this program's own memory", len(b))
+	}
+	m.left = 0
+	if b := m.copy(int32(os.Getpid()), here); b != nil || !m.hung[int32(os.Getpid())] {
+		t.Errorf("%d bytes in no time", len(b))
 	}
 }
 

@@ -111,6 +111,9 @@ func TestWalk(t *testing.T) {
 			put(b, 0x100, bias+0x1110)                           // which has no frame yet
 			put(b, 0x108, 0, 0, 0, 0, 0, bias+0x1320)            // and its caller
 		}, []uint64{0x1010, 0x1900, 0x1200, 0x1110, 0x1320}, stack.Whole},
+		{"a signal with a stack of its own", map[int]uint64{pc: 0x1910}, func(b []byte) {
+			put(b, 0x10, 9, top+0x200, top-0x100000, bias+0x1110)
+		}, []uint64{0x1910, 0x1110}, stack.Truncated},
 		{"no tables, then tables", map[int]uint64{pc: 0x2010, fp: top + 0x20}, func(b []byte) {
 			put(b, 0x20, top+0x60, bias+0x1210)
 			put(b, 0x60, 0, bias+0x1310)

@@ -1,8 +1,8 @@
 /* A program whose calls go through other people's code, and one way per argument:
    "sort" calls compare through the C library, "signal" burns in the handler of a
    signal, "stack" in one that has a stack of its own, "library" in a library that
-   it loads (argv[2]: this file again, with LIBRARY). heavy gets three times as
-   much as light. */
+   it loads (argv[2]: this file again, with LIBRARY), "clock" asks for the time in
+   the code that the kernel maps. heavy gets three times as much as light. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define APART __attribute__((noinline, noclone))
@@ -55,6 +56,14 @@ static APART void handler(int number)
 	sink++;
 }
 
+static APART void asks(int n)
+{
+	struct timespec now;
+	for (int i = 0; i < n; i++)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	sink += now.tv_nsec;
+}
+
 static APART void interrupted(int number)
 {
 	raise(number);
@@ -95,7 +104,9 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], "sort")) {
 			int v[] = {5, 3, 8, 1, 9, 2, 7};
 			qsort(v, 7, sizeof *v, compare);
-		} else if (work)
+		} else if (!strcmp(argv[1], "clock"))
+			asks(100000);
+		else if (work)
 			work(uneven());
 		else
 			interrupted(SIGUSR1);
