@@ -32,7 +32,7 @@ func notForClients(cmd *cobra.Command, args []string) error {
 	if !cmd.HasParent() && len(args) > 0 {
 		return fmt.Errorf("%q is no command%s", args[0], query.Suggest(args[0], names))
 	}
-	for _, name := range []string{"symbols", "force"} {
+	for _, name := range []string{"symbols", "debuginfod", "force"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			return fmt.Errorf("a server does not take --%s from its clients", name)
 		}

@@ -78,6 +78,7 @@ func TestClientsNameNoFiles(t *testing.T) {
 		{"plot kernel.all.load --output " + secret, "writes no files"},
 		{"stacks --output=" + secret, "writes no files"},
 		{"stacks --symbols /etc", "does not take --symbols"},
+		{"stacks --debuginfod http://127.0.0.1:1", "does not take --debuginfod"},
 		{"export " + secret, "does not run"},
 		{"snapshot " + secret, "does not run"},
 		{"serve", "does not run"},

@@ -9,10 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/stacks"
-	"tachograph/sample/stack/symbol"
 	"tachograph/store/query"
 )
 
@@ -36,8 +34,12 @@ The window is --from to --to, else all that the archives cover; --at shows the
 sampling that took place at an instant, or the nearest within ten minutes.
 
 Names of C++ and Rust are demangled; Swift's are not, as no library in Go can. A
-function without a name appears as its file with the offset in it; --symbols finds its
-name in files of the same UUID or build ID, on any machine.
+function without a name appears as its file with the offset in it. --symbols finds its
+name on any machine, in programs, debug files and dSYMs of the same UUID or build ID, and
+in the files of macOS's shared cache. --debuginfod asks a server for debug files of Linux
+distributions (https://debuginfod.debian.net, https://debuginfod.fedoraproject.org) and
+keeps them in the user's directory of caches; the server learns which programs ran, so
+nothing but this flag makes replay ask.
 
 --top lists functions instead, those in which most samples were themselves first;
 --by callers is a tree of these functions, with those that called them below.
@@ -58,11 +60,14 @@ stack, outermost function first, and with --by callers one for each line of the 
 			if err != nil {
 				return err
 			}
-			symbols, err := symbolsIn(f.symbols)
+			symbols, done, err := a.symbolsFor(f)
 			if err != nil {
 				return err
 			}
 			list, err := profiles(&a.session, w, f.at, symbols, args)
+			if ended := done(); ended != nil {
+				return ended
+			}
 			if err != nil {
 				return err
 			}
@@ -80,6 +85,7 @@ stack, outermost function first, and with --by callers one for each line of the 
 	fl.StringVar(&f.format, "format", string(out.Table), strings.Join(stackFormats, ", "))
 	fl.StringVarP(&f.dst, "output", "o", "", "file to write, of folded, pprof and speedscope; - is standard output")
 	fl.StringVar(&f.symbols, "symbols", "", "directory of programs, libraries, dSYMs or debug files to name functions by, where their UUIDs or build IDs fit")
+	fl.StringVar(&f.debuginfod, "debuginfod", "", "server to ask for debug files by build ID (http://, https:// or unix:); it learns which programs ran")
 	fl.BoolVar(&f.force, "force", false, "overwrite what is there")
 	return cmd
 }
@@ -118,19 +124,6 @@ func (f *stackFlags) check(a *app) error {
 		a.format = f.format
 	}
 	return nil
-}
-
-// symbolsIn returns a function that names functions by the files below a directory; nil if dir
-// is empty.
-func symbolsIn(dir string) (stacks.Symbols, error) {
-	if dir == "" {
-		return nil, nil
-	}
-	d, err := symbol.OpenDirectory(dir)
-	if err != nil {
-		return nil, fmt.Errorf("--symbols %s: %w", dir, cli.Cause(err))
-	}
-	return d.Function, nil
 }
 
 // profiles returns the stacks of each host in the window, or around an instant.

@@ -16,7 +16,7 @@ var stackFormats = []string{string(out.Table), string(out.CSV), string(out.JSON)
 
 type stackFlags struct {
 	at, by, min, format, dst string
-	symbols                  string
+	symbols, debuginfod      string
 	running, waiting         bool
 	top, force               bool
 	n                        int

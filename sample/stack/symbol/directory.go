@@ -14,10 +14,15 @@ import (
 // build's output, an unpacked package, a tree of .build-id, bundles of .dSYM. Images of macOS's
 // shared cache are also found in the cache's own files.
 type Directory struct {
+	// Ask, if it is set, returns the path of a file with an image's ID that is elsewhere, "" if it
+	// finds none. It is called once for each ID, and only if a function has no name without it.
+	Ask func(m *stack.Image) (path string)
+
 	files  map[string][]string // by ID
 	caches map[string]string   // the first files of shared caches, by UUID
 	opened map[string]*cache   // those asked for so far; nil if they could not be read
 	tables map[string]*Table   // the tables asked for so far; nil if none could be read
+	asked  map[string]bool     // the IDs that Ask was called with
 	bytes  int
 }
 
@@ -31,16 +36,19 @@ const (
 
 // OpenDirectory looks for images in all files below dir. It reads only their headers. It does
 // not follow links, and leaves out what cannot be read. It returns an error if dir itself
-// cannot be read, or holds too many files.
+// cannot be read, or holds too many files. If dir is "", the Directory has no files.
 func OpenDirectory(dir string) (*Directory, error) {
-	if target, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = target
+	d := &Directory{files: make(map[string][]string), tables: make(map[string]*Table), caches: make(map[string]string), opened: make(map[string]*cache), asked: make(map[string]bool)}
+	if dir == "" {
+		return d, nil
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	d := &Directory{files: make(map[string][]string), tables: make(map[string]*Table), caches: make(map[string]string), opened: make(map[string]*cache)}
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target
+	}
 	seen := 0
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -86,7 +94,8 @@ func (d *Directory) identify(path string) {
 }
 
 // Function returns the function at an offset of an image, as Table's Find does. It looks in files
-// with the image's own ID first, then in those of the shared cache that the image is a part of.
+// with the image's own ID first, then in those of the shared cache that the image is a part of,
+// and then asks for another file.
 func (d *Directory) Function(m *stack.Image, offset uint64) (name, file string, line int, ok bool) {
 	if t := d.Find(m.ID); t != nil {
 		if name, file, line, ok = t.Find(offset); ok {
@@ -94,9 +103,14 @@ func (d *Directory) Function(m *stack.Image, offset uint64) (name, file string, 
 		}
 	}
 	if c := d.cache(m.CacheID); c != nil {
-		name = c.function(m.Base + offset - m.CacheSlide)
+		if name = c.function(m.Base + offset - m.CacheSlide); name != "" {
+			return name, "", 0, true
+		}
 	}
-	return name, "", 0, name != ""
+	if t := d.ask(m); t != nil {
+		return t.Find(offset)
+	}
+	return "", "", 0, false
 }
 
 func (d *Directory) cache(id string) *cache {
@@ -128,13 +142,43 @@ func (d *Directory) Find(id string) *Table {
 		if more := best.debugTable(at, openRegular, maxAllBytes); more != nil {
 			best = best.joined(more)
 		}
-		if d.bytes += best.Bytes(); d.bytes > maxAllBytes {
+	}
+	d.keep(id, best)
+	return best
+}
+
+// keep remembers the table of an ID. If all tables together become too large, it forgets the
+// others.
+func (d *Directory) keep(id string, t *Table) {
+	if t != nil {
+		if d.bytes += t.Bytes(); d.bytes > maxAllBytes {
 			clear(d.tables)
-			d.bytes = best.Bytes()
+			clear(d.asked)
+			d.bytes = t.Bytes()
 		}
 	}
-	d.tables[id] = best
-	return best
+	d.tables[id] = t
+}
+
+// ask returns the table of an image together with what Ask finds for it; nil if it finds nothing.
+func (d *Directory) ask(m *stack.Image) *Table {
+	if d.Ask == nil || m.ID == "" || d.asked[m.ID] {
+		return nil
+	}
+	d.asked[m.ID] = true
+	path := d.Ask(m)
+	if path == "" {
+		return nil
+	}
+	t, err := OpenImage(path, m.ID)
+	if err != nil {
+		return nil
+	}
+	if own := d.tables[m.ID]; own != nil {
+		t = own.joined(t)
+	}
+	d.keep(m.ID, t)
+	return t
 }
 
 // tells returns how many functions the table names.
