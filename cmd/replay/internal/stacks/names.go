@@ -14,11 +14,14 @@ const (
 )
 
 // Demangled returns a function's name as its author wrote it: names of C++ and Rust without
-// parameters, names of Go and C unchanged. Swift's stay mangled: no library in Go can demangle
-// them.
+// parameters, those of Swift with the labels of parameters as far as swift understands them, names
+// of Go and C unchanged.
 func Demangled(s string) string {
 	if len(s) > maxSymbol {
 		return s
+	}
+	if plain, ok := swift(s); ok {
+		return plain
 	}
 	mangled := s
 	if strings.HasPrefix(s, "__Z") || strings.HasPrefix(s, "__R") {

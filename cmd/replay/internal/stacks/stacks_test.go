@@ -161,7 +161,7 @@ func TestDemangled(t *testing.T) {
 		"_ZNSt6vectorIiE4pushEi":                 "std::vector<int>::push",
 		"_RNvCs1234_7mycrate3foo":                "mycrate::foo",
 		"_ZN4core3fmt5write17h0123456789abcdefE": "core::fmt::write",
-		"$s4main3fooyyF":                         "$s4main3fooyyF",
+		"$s4main3fooyyF":                         "main.foo()",
 		"_Zbroken":                               "_Zbroken",
 		"_Z" + strings.Repeat("N", 5000):         "_Z" + strings.Repeat("N", 5000),
 	} {
