@@ -150,6 +150,38 @@ func TestNamesOfOtherSessions(t *testing.T) {
 	}
 }
 
+// A walk along a process's stack names functions and knows the image's path; a stackshot of the
+// same program, loaded elsewhere, may know neither. Both are the same functions.
+func TestWalkAndStackshot(t *testing.T) {
+	const id, cache = "AABBCCDD-0011-2233-4455-66778899AABB", "11111111-2222-3333-4444-555555555555"
+	walked := &stack.Image{Path: "/Applications/App.app/Contents/MacOS/App", ID: id, Base: 0x104a30000, Cache: true, CacheID: cache, CacheSlide: 0x4c4000}
+	shot := &stack.Image{ID: id, Base: 0x104a30000 + 0x1000000, Cache: true, CacheID: cache, CacheSlide: 0x4c4000 + 0x1000000}
+	frames := func(m *stack.Image, main, parse, load string) []stack.Frame {
+		return stackstest.Frames(stackstest.In(m, 0x3f10, main), stackstest.In(m, 0x4010, parse), stackstest.In(m, 0x5010, load))
+	}
+	names := map[uint64]string{0x3f1f: "main", 0x401f: "_ZN3app5parseEi", 0x5020: "$s3app4load4fromySS_tF"}
+	other := frames(shot, "", "", "")
+	for i := range other { // other places in the same functions
+		other[i].Address += 0x10
+	}
+	thread := stack.Thread{PID: 7, Command: "app"}
+	p := read(t, stacks.Request{Symbols: func(m *stack.Image, at uint64) (name, file string, line int, ok bool) {
+		if m.ID != id || m.Base-m.CacheSlide != walked.Base-walked.CacheSlide || m.CacheID != cache {
+			t.Errorf("asked for %+v", m)
+		}
+		return names[at], "", 0, names[at] != ""
+	}}, []stack.Sample{
+		{Thread: thread, Count: 3, Frames: frames(walked, "main", "__ZN3app5parseEi", "_$s3app4load4fromySS_tF")},
+		{Thread: thread, Count: 2, Frames: other},
+	})
+	if got, want := folded(t, p, stacks.ByNothing, stacks.Any), "main;app::parse;app.load(from:) 5\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if len(p.Functions) != 3 || p.Unnamed != 0 {
+		t.Errorf("%+v", p.Functions)
+	}
+}
+
 func TestDemangled(t *testing.T) {
 	for s, want := range map[string]string{
 		"":                                       "",
