@@ -43,11 +43,16 @@ https://debuginfod.fedoraproject.org) and keeps them in the user's directory of
 caches; the server learns which programs ran, so nothing but this flag makes replay
 ask.
 
+--waiting is a tree of the time that threads waited, where that was measured, with who
+woke them: on Linux for a process that was sampled by itself. Else it counts samples.
+
 --top lists functions instead, those in which most samples were themselves first;
 --by callers is a tree of these functions, with those that called them below.
 --format folded is for flamegraph.pl and inferno, pprof for go tool pprof,
 speedscope for www.speedscope.app; csv and json have a row for each thread and
-stack, outermost function first, and with --by callers one for each line of the tree.`,
+stack, outermost function first, with the seconds waited, and with --by callers one
+for each line of the tree. With --waiting, folded and speedscope have nanoseconds;
+pprof has them as a second value.`,
 		Example: `  replay stacks Safari --at 03:12
   replay stacks --from 03:00 --to 03:10 --top -n 10
   replay stacks 612 --running --format pprof -o cpu.pb.gz`,
@@ -81,7 +86,7 @@ stack, outermost function first, and with --by callers one for each line of the 
 	fl.StringVar(&f.by, "by", string(stacks.ByProcess), "first branches of the tree: process, thread or none; or callers: the functions in which most samples were, and who called them")
 	fl.StringVar(&f.min, "min", "1%", "leave out of the tree what has a smaller share")
 	fl.BoolVar(&f.running, "running", false, "only samples of threads that had a processor or wanted one")
-	fl.BoolVar(&f.waiting, "waiting", false, "only samples of threads that waited")
+	fl.BoolVar(&f.waiting, "waiting", false, "only threads that waited: the time, where it was measured, else samples")
 	fl.BoolVar(&f.top, "top", false, "functions instead of a tree")
 	fl.IntVarP(&f.n, "number", "n", 20, "with --top: how many; 0 for all")
 	fl.StringVar(&f.format, "format", string(out.Table), strings.Join(stackFormats, ", "))
@@ -193,7 +198,7 @@ func windowWords(s *session, w query.Window) string {
 
 func (s *stacksAnswer) write(cmd *cobra.Command, args []string) error {
 	state := s.f.state()
-	if !slices.ContainsFunc(s.list, func(p *stacks.Profile) bool { return p.Sum(state) > 0 }) {
+	if !slices.ContainsFunc(s.list, func(p *stacks.Profile) bool { return p.Sum(state) > 0 || p.Sum(s.state(p)) > 0 }) {
 		return nothing("none of the samples is of a thread that was %s", state)
 	}
 	for _, p := range s.list {

@@ -38,6 +38,14 @@ func (f *stackFlags) state() stacks.State {
 	return stacks.Any
 }
 
+// state returns what to count in a profile: of threads that waited, the time if it was measured.
+func (s *stacksAnswer) state(p *stacks.Profile) stacks.State {
+	if s.f.waiting {
+		return p.Waits()
+	}
+	return s.f.state()
+}
+
 // stacksAnswer shows the profiles of hosts as the flags have it.
 type stacksAnswer struct {
 	a    *app

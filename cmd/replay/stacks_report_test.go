@@ -61,6 +61,16 @@ func TestReportOfStacks(t *testing.T) {
 	}
 	complains(t, p)
 
+	// Where waits were measured, it says how long they lasted.
+	w := b.Tab()
+	w.Go("file://" + reportFile(t, openStore, stackstest.Write(t, stackstest.Waits()...)))
+	w.Wait(ready)
+	w.ClickOn(`.call[aria-label^="await_worker"]`)
+	if got, want := w.Text(`document.querySelector("#stacks .where").textContent`), "await_worker [indexer]: 396 samples, 39 % of all, 100 % of what is shown, 0.0 % of them running; 4.1 s waited"; !strings.HasPrefix(got, "await_worker [indexer]: 396 samples, 39 % of all") || !strings.HasSuffix(got, "; 4.1 s waited") {
+		t.Errorf("it says %q, not %q", got, want)
+	}
+	complains(t, w)
+
 	var hostile []stack.Sample
 	for i, name := range []string{"</script><script>window.hacked=1</script>", "<img src=x onerror=window.hacked=1>", "__proto__", "a\u202e\x1b]0;x\x07", strings.Repeat("x", 5000)} {
 		hostile = append(hostile, stack.Sample{Count: 1, Thread: stack.Thread{PID: int32(i), Command: name, Name: name}, Wait: name,

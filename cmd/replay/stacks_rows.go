@@ -96,12 +96,13 @@ func (s *stacksAnswer) callers() error {
 // rows writes a row for each thread and stack.
 func (s *stacksAnswer) rows() error {
 	var columns []out.Column
-	for _, name := range []string{"from", "to", "pid", "key", "name", "tid", "thread", "queue", "wait", "end", "samples", "running", "stack"} {
+	for _, name := range []string{"from", "to", "pid", "key", "name", "tid", "thread", "queue", "wait", "end", "samples", "running", "waited", "waker", "stack"} {
 		columns = append(columns, out.Column{Name: name})
 	}
 	for i := range columns[3:10] { // from key to end
 		columns[3+i].Kind = out.Text
 	}
+	columns[12].Kind, columns[13].Kind = out.Float, out.Text // waited and waker
 	rows, err := s.a.rows(append(columns, out.Column{Name: "frames", Only: out.InJSON})...)
 	if err != nil {
 		return err
@@ -110,7 +111,11 @@ func (s *stacksAnswer) rows() error {
 	for _, p := range s.list {
 		for i := range p.Stacks {
 			k := &p.Stacks[i]
-			if s.f.state().Of(k) == 0 {
+			waited := k.Waited
+			if s.f.running {
+				waited = 0
+			}
+			if s.f.state().Of(k) == 0 && waited == 0 {
 				continue
 			}
 			t := &p.Threads[k.Thread]
@@ -123,12 +128,27 @@ func (s *stacksAnswer) rows() error {
 				samples, running = samples-running, 0
 			}
 			if err := rows.Row([]out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Whole(int64(t.PID)), answer.Text(t.Process), answer.Text(t.Command), answer.Text(t.TID),
-				answer.Text(t.Name), answer.Text(t.Queue), answer.Text(k.Wait), answer.Text(k.End), out.Natural(samples), out.Natural(running), out.Str(p.Folded(chain)), framesCell(p, chain)}); err != nil {
+				answer.Text(t.Name), answer.Text(t.Queue), answer.Text(k.Wait), answer.Text(k.End), out.Natural(samples), out.Natural(running), secondsCell(waited), wakerCell(p, k.Waker), out.Str(p.Folded(chain)), framesCell(p, chain)}); err != nil {
 				return err
 			}
 		}
 	}
 	return rows.Close()
+}
+
+// secondsCell is a time waited; absent if no wait was measured.
+func secondsCell(ns uint64) out.Cell {
+	if ns == 0 {
+		return out.Cell{}
+	}
+	return out.Number(float64(ns) / 1e9)
+}
+
+func wakerCell(p *stacks.Profile, w *stacks.Waker) out.Cell {
+	if w == nil {
+		return out.Cell{}
+	}
+	return out.Str(p.WakerText(w))
 }
 
 // framesCell is a chain of places as JSON.
@@ -187,15 +207,16 @@ func (s *stacksAnswer) file(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("a profile is of one host, and stacks were sampled on %s: choose with --host", strings.Join(names, ", "))
 	}
 	p, by := s.list[0], stacks.By(s.f.by)
+	state := s.state(p)
 	title := p.Host.Name + " " + s.a.Show(p.From)
 	write := func(w io.Writer) error {
 		switch s.f.format {
 		case foldedFormat:
-			return p.WriteFolded(w, by, s.f.state())
+			return p.WriteFolded(w, by, state)
 		case speedscopeFormat:
-			return p.WriteSpeedscope(w, title, "tachograph "+sample.Version(), by, s.f.state())
+			return p.WriteSpeedscope(w, title, "tachograph "+sample.Version(), by, state)
 		}
-		return p.WritePprof(w, title, s.f.state())
+		return p.WritePprof(w, title, state)
 	}
 	if s.f.dst == "" || s.f.dst == "-" {
 		s.a.stdout.Flush()
@@ -208,7 +229,11 @@ func (s *stacksAnswer) file(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s.a.tell(fmt.Sprintf("%s: %s, %s", s.f.dst, cli.Count(int(p.Sum(s.f.state())), "sample"), human.Bytes(float64(n))))
+	amount := state.Amount(p.Sum(state)) + " waited"
+	if state != stacks.Waited {
+		amount = cli.Count(int(p.Sum(state)), "sample")
+	}
+	s.a.tell(fmt.Sprintf("%s: %s, %s", s.f.dst, amount, human.Bytes(float64(n))))
 	s.a.finish(cmd, args, false)
 	return nil
 }

@@ -11,18 +11,19 @@ import (
 )
 
 // TestStacks compares what questions about sampled stacks answer with the transcript of
-// them, as TestGolden does for other questions. ARCHIVE and LATER stand for the recordings.
+// them, as TestGolden does for other questions. ARCHIVE, LATER and WAITS stand for the recordings.
 func TestStacks(t *testing.T) {
 	t.Parallel()
 	archive := stackstest.Write(t, stackstest.Incident()...)
 	later := stackstest.Write(t, stackstest.Later()...)
+	waits := stackstest.Write(t, stackstest.Waits()...)
 	const golden = "testdata/stacks/incident.txt"
 	want, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := strings.NewReplacer("ARCHIVE", archive, "LATER", later).Replace(string(want))
-	got := strings.NewReplacer(archive, "ARCHIVE", later, "LATER").Replace(transcriptOf(openStore, asked))
+	asked := strings.NewReplacer("ARCHIVE", archive, "LATER", later, "WAITS", waits).Replace(string(want))
+	got := strings.NewReplacer(archive, "ARCHIVE", later, "LATER", waits, "WAITS").Replace(transcriptOf(openStore, asked))
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

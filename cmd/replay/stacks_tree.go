@@ -18,12 +18,13 @@ func (s *stacksAnswer) trees() error {
 		}
 		s.head(p)
 		s.a.stdout.Println()
-		rows, err := s.a.rowsOf(out.Column{Name: "samples", Right: true, Keep: out.Always}, out.Column{Name: "share", Right: true, Keep: 9},
+		state := s.state(p)
+		rows, err := s.a.rowsOf(out.Column{Name: state.Unit(), Right: true, Keep: out.Always}, out.Column{Name: "share", Right: true, Keep: 9},
 			out.Column{Name: "self", Right: true, Keep: 8}, out.Column{Name: "running", Right: true, Keep: 7}, out.Column{Name: "calls", Flex: true, Keep: out.Always})
 		if err != nil {
 			return err
 		}
-		root := p.Tree(stacks.By(s.f.by), s.f.state())
+		root := p.Tree(stacks.By(s.f.by), state)
 		for _, l := range root.Outline(s.f.share) {
 			if err := s.treeLine(rows, p, &l, root.Count); err != nil {
 				return err
@@ -38,14 +39,14 @@ func (s *stacksAnswer) trees() error {
 
 // head prints what a profile covers.
 func (s *stacksAnswer) head(p *stacks.Profile) {
-	state := s.f.state()
+	state := s.state(p)
 	processes := make(map[string]bool)
 	threads := make(map[int32]bool)
 	cut := uint64(0)
 	for i := range p.Stacks {
 		if k := &p.Stacks[i]; state.Of(k) > 0 {
 			if threads[k.Thread] = true; k.End != "" {
-				cut += state.Of(k)
+				cut += s.f.state().Of(k)
 			}
 			t := &p.Threads[k.Thread]
 			processes[t.Title()+t.Process] = true
@@ -55,8 +56,13 @@ func (s *stacksAnswer) head(p *stacks.Profile) {
 	if p.To != p.From {
 		when += " to " + s.a.Show(p.To)
 	}
-	text := fmt.Sprintf("%s, %s of %s and %s", when, cli.Count(int(p.Sum(state)), "sample"), cli.Count(len(processes), "process"), cli.Count(len(threads), "thread"))
+	amount := state.Amount(p.Sum(state)) + " waited"
+	if state != stacks.Waited {
+		amount = cli.Count(int(p.Sum(state)), "sample")
+	}
+	text := fmt.Sprintf("%s, %s of %s and %s", when, amount, cli.Count(len(processes), "process"), cli.Count(len(threads), "thread"))
 	switch state {
+	case stacks.Waited:
 	case stacks.Any:
 		running := p.Sum(stacks.Running)
 		text += fmt.Sprintf(", %s of them running", human.Percent(float64(running)/float64(max(p.Sum(state), 1))))
@@ -94,6 +100,6 @@ func (s *stacksAnswer) treeLine(rows out.Writer, p *stacks.Profile, l *stacks.Li
 			running = human.Percent(float64(l.Running) / float64(max(l.Count, 1)))
 		}
 	}
-	return rows.Row([]out.Cell{{}, out.None(fmt.Sprint(l.Count)), out.None(shareOf(l.Count, all)), out.None(self), out.None(running),
+	return rows.Row([]out.Cell{{}, out.None(s.state(p).Amount(l.Count)), out.None(shareOf(l.Count, all)), out.None(self), out.None(running),
 		out.None(l.CutLead(s.a.width/3) + text)})
 }

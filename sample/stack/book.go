@@ -206,6 +206,7 @@ func (e *entry) waker(w *wakerKey) {
 		e.label(LabelWaker, Interrupt)
 	} else {
 		e.label(LabelWaker, w.thread.Command)
+		e.label(LabelWakerProcess, w.thread.Process)
 		e.label(LabelWakerPID, strconv.Itoa(int(w.thread.PID)))
 	}
 	if w.thread.TID != 0 {

@@ -62,7 +62,7 @@ func TestBook(t *testing.T) {
 	for range 2 { // measured waits, which the clock did not see: of a thread that another woke
 		slept := seenBy(8, Waiting, 0, entry, read, main)
 		slept.Waited = 3e9
-		slept.Waker = &Waker{Thread: Thread{PID: 7, Command: "app", TID: 9, Name: "worker"}, Frames: []Frame{{Image: app, Address: 0x1030, Name: "unlock"}}}
+		slept.Waker = &Waker{Thread: Thread{PID: 7, Process: "7/100", Command: "app", TID: 9, Name: "worker"}, Frames: []Frame{{Image: app, Address: 0x1030, Name: "unlock"}}}
 		b.Add(slept)
 	}
 	timer := seenBy(8, Waiting, 0, entry, read, main)
@@ -81,7 +81,7 @@ stack frame 11 "unlock" image=1 offset=48 0
 stack 4 "000007 app" process=7/100 pid=7 tid=7 frame=3 4 4 0
 stack 8 "000007 app" process=7/100 pid=7 tid=8 thread=io frame=7 wait=pipe_read end=broken 2 0 0
 stack 10 "000007 app" process=7/100 pid=7 tid=7 frame=9 1 1 0
-stack 12 "000007 app" process=7/100 pid=7 tid=8 frame=7 waker=app waker_pid=7 waker_tid=9 waker_thread=worker waker_frame=11 0 0 6000000000
+stack 12 "000007 app" process=7/100 pid=7 tid=8 frame=7 waker=app waker_process=7/100 waker_pid=7 waker_tid=9 waker_thread=worker waker_frame=11 0 0 6000000000
 stack 13 "000007 app" process=7/100 pid=7 tid=8 frame=7 waker=interrupt 0 0 1000
 `
 	if got != want {

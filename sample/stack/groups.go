@@ -55,11 +55,12 @@ const (
 	LabelEnd     = "end"
 	// Of the thread that a stack's thread waited for: the name of its process (Interrupt if an
 	// interrupt ended the wait), and the key of its own innermost frame.
-	LabelWaker       = "waker"
-	LabelWakerPID    = "waker_pid"
-	LabelWakerTID    = "waker_tid"
-	LabelWakerThread = "waker_thread"
-	LabelWakerFrame  = "waker_frame"
+	LabelWaker        = "waker"
+	LabelWakerProcess = "waker_process"
+	LabelWakerPID     = "waker_pid"
+	LabelWakerTID     = "waker_tid"
+	LabelWakerThread  = "waker_thread"
+	LabelWakerFrame   = "waker_frame"
 )
 
 // Interrupt is the name of a waker that is no thread.

@@ -49,7 +49,7 @@ func (a *app) stackWindow(p *stacks.Profile, at int64) *text {
 		case "r":
 			state = stacks.Running
 		case "w":
-			state = stacks.Waiting
+			state = p.Waits()
 		case "a":
 			state = stacks.Any
 		case "t":
@@ -74,7 +74,11 @@ func (a *app) stackWindow(p *stacks.Profile, at int64) *text {
 func (a *app) stackLines(p *stacks.Profile, root *stacks.Node, state stacks.State, width int) []line {
 	th := a.c.theme
 	words := cli.Count(int(root.Count), "sample")
-	if state != stacks.Any {
+	switch state {
+	case stacks.Any:
+	case stacks.Waited:
+		words = state.Amount(root.Count) + " waited"
+	default:
 		words += ", those that were " + state.String() + " only"
 	}
 	out := []line{said(words, th.faint)}

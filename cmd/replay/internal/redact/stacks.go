@@ -75,7 +75,7 @@ var (
 			}
 			return m.process(s), true
 		},
-		stack.LabelWakerPID: digits, stack.LabelWakerTID: digits, stack.LabelWakerFrame: numberKeys,
+		stack.LabelWakerProcess: numberKeys, stack.LabelWakerPID: digits, stack.LabelWakerTID: digits, stack.LabelWakerFrame: numberKeys,
 		stack.LabelWakerThread: func(m *Mapping, s string) (string, bool) { return m.thread(s), true },
 	}
 	labelsOfImages = map[string]labelMap{

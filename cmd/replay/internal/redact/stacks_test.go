@@ -71,8 +71,8 @@ func TestStacks(t *testing.T) {
 	if !strings.HasPrefix(got, fmt.Sprintf("7.4 %q process=612/100 pid=612 tid=613 thread=thread-", "000612 "+process)) || !strings.HasSuffix(got, " frame=7.3 wait=futex_wait_queue end=broken") || strings.Contains(strings.ReplaceAll(got, process, ""), "zaphod") {
 		t.Errorf("a stack became %s", got)
 	}
-	got = show(stack.DomainStack, metric.Instance{Key: "7.5", Name: "000612 zaphodd", Labels: labels("frame", "7.3", "waker", "zaphodd", "waker_pid", "612", "waker_tid", "614", "waker_thread", "zaphod", "waker_frame", "7.2")})
-	if !strings.HasPrefix(got, fmt.Sprintf("7.5 %q frame=7.3 waker=%s waker_pid=612 waker_tid=614 waker_thread=thread-", "000612 "+process, process)) || !strings.HasSuffix(got, " waker_frame=7.2") || strings.Contains(strings.ReplaceAll(got, process, ""), "zaphod") {
+	got = show(stack.DomainStack, metric.Instance{Key: "7.5", Name: "000612 zaphodd", Labels: labels("frame", "7.3", "waker", "zaphodd", "waker_process", "612/100", "waker_pid", "612", "waker_tid", "614", "waker_thread", "zaphod", "waker_frame", "7.2")})
+	if !strings.HasPrefix(got, fmt.Sprintf("7.5 %q frame=7.3 waker=%s waker_process=612/100 waker_pid=612 waker_tid=614 waker_thread=thread-", "000612 "+process, process)) || !strings.HasSuffix(got, " waker_frame=7.2") || strings.Contains(strings.ReplaceAll(got, process, ""), "zaphod") {
 		t.Errorf("a stack with a waker became %s", got)
 	}
 	if got = show(stack.DomainStack, metric.Instance{Key: "7.6", Name: "000612 zaphodd", Labels: labels("waker", stack.Interrupt)}); !strings.HasSuffix(got, " waker="+stack.Interrupt) {

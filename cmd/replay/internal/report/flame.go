@@ -21,6 +21,8 @@ type Flame struct {
 	Name    []int    `json:"name"`
 	Count   []uint64 `json:"count"`
 	Running []uint64 `json:"running"`
+	// Waited is for how many seconds threads waited in each node, if that was measured.
+	Waited []float64 `json:"waited,omitempty"`
 	// Hidden says how small the nodes are that are left out.
 	Hidden string `json:"hidden,omitempty"`
 }
@@ -73,6 +75,9 @@ func (c *collector) flames() error {
 			}
 			f.Depth, f.Name = append(f.Depth, depth), append(f.Name, name(child))
 			f.Count, f.Running = append(f.Count, child.Count), append(f.Running, child.Running)
+			if root.Waited > 0 {
+				f.Waited = append(f.Waited, float64(child.Waited)/1e9)
+			}
 			add(child, depth+1)
 		}
 	}

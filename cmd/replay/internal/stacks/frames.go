@@ -102,6 +102,20 @@ func untangle(all []framed) {
 func (b *builder) place(all []framed) {
 	numbers := make([]int32, len(all))
 	var chain []int32
+	// put returns the number in the profile of a frame, which it adds with its callers.
+	put := func(at int32) int32 {
+		chain = chain[:0]
+		for n := at; n >= 0 && !all[n].used; n = all[n].above {
+			all[n].used = true
+			chain = append(chain, n)
+		}
+		for k := len(chain) - 1; k >= 0; k-- {
+			f := &all[chain[k]]
+			numbers[chain[k]] = int32(len(b.p.Places))
+			b.p.Places = append(b.p.Places, b.placed(f, numbers))
+		}
+		return numbers[at]
+	}
 	missing := int32(-1)
 	calls, kept := 0, b.p.Stacks[:0]
 	for i, in := range b.inner {
@@ -124,17 +138,12 @@ func (b *builder) place(all []framed) {
 			b.p.Lost = plus(b.p.Lost, k.Samples)
 			continue
 		}
-		chain = chain[:0]
-		for n := at; n >= 0 && !all[n].used; n = all[n].above {
-			all[n].used = true
-			chain = append(chain, n)
+		k.Place = put(at)
+		if at, known := b.places[b.wakers[i]]; known && k.Waker != nil {
+			if calls += int(all[at].depth); calls <= maxCalls {
+				k.Waker.Place = put(at)
+			}
 		}
-		for k := len(chain) - 1; k >= 0; k-- {
-			f := &all[chain[k]]
-			numbers[chain[k]] = int32(len(b.p.Places))
-			b.p.Places = append(b.p.Places, b.placed(f, numbers))
-		}
-		k.Place = numbers[at]
 		kept = append(kept, k)
 	}
 	b.p.Stacks = kept

@@ -46,9 +46,9 @@ func (p *Profile) Heaviest() (h Heaviest, ok bool) {
 		}
 	}
 	walk(root, "")
-	for i := range p.Threads {
-		if p.Threads[i].Title() == title {
-			h.Thread = &p.Threads[i]
+	for i := range p.Stacks {
+		if t := &p.Threads[p.Stacks[i].Thread]; t.Title() == title {
+			h.Thread = t
 			break
 		}
 	}

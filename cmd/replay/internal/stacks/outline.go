@@ -32,7 +32,7 @@ func (n *Node) leaves() []*Node {
 	}
 	all := slices.Clone(n.Children)
 	for _, w := range n.Waits {
-		all = append(all, &Node{Function: OfWait, Title: "waits: " + w.For, Count: w.Count, Self: w.Count})
+		all = append(all, &Node{Function: OfWait, Title: w.Text, Count: w.Count, Self: w.Count})
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package stacks
 import (
 	"compress/gzip"
 	"io"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -75,8 +76,9 @@ func (o *proto) put(field protowire.Number, message []byte) {
 	_, o.err = o.w.Write(o.message)
 }
 
-// WritePprof writes a profile for go tool pprof and similar tools: samples, and how many of them
-// were running and waiting, with process, thread, queue and wait as labels.
+// WritePprof writes a profile for go tool pprof and similar tools: samples, how many of them were
+// running and waiting, and the time waited where it was measured, with process, thread, queue,
+// wait and waker as labels.
 func (p *Profile) WritePprof(w io.Writer, comment string, state State) error {
 	z := gzip.NewWriter(w)
 	o := &proto{w: z, strings: make(map[string]uint64)}
@@ -85,10 +87,19 @@ func (p *Profile) WritePprof(w io.Writer, comment string, state State) error {
 	if state != Any {
 		kinds = []State{state}
 	}
-	for _, s := range kinds {
-		o.put(profileSampleType, number(number(nil, typeType, o.text(s.String())), typeUnit, o.text("count")))
+	if state == Waited {
+		kinds = []State{Waiting, Waited}
+	} else if state != Running && p.Sum(Waited) > 0 {
+		kinds = append(kinds, Waited)
 	}
-	p.pprofSamples(o, kinds, state)
+	for _, s := range kinds {
+		unit := "count"
+		if s == Waited {
+			unit = "nanoseconds"
+		}
+		o.put(profileSampleType, number(number(nil, typeType, o.text(s.String())), typeUnit, o.text(unit)))
+	}
+	p.pprofSamples(o, kinds)
 	p.pprofPlaces(o)
 	var rest []byte
 	rest = number(rest, profileTime, uint64(p.From))
@@ -107,11 +118,11 @@ func (p *Profile) WritePprof(w io.Writer, comment string, state State) error {
 	return o.err
 }
 
-func (p *Profile) pprofSamples(o *proto, kinds []State, state State) {
+func (p *Profile) pprofSamples(o *proto, kinds []State) {
 	var b, packed, label []byte
 	for i := range p.Stacks {
 		k := &p.Stacks[i]
-		if state.Of(k) == 0 {
+		if !slices.ContainsFunc(kinds, func(s State) bool { return s.Of(k) > 0 }) {
 			continue
 		}
 		packed = packed[:0]
@@ -144,6 +155,9 @@ func (p *Profile) pprofSamples(o *proto, kinds []State, state State) {
 		add("queue", t.Queue)
 		add("wait", k.Wait)
 		add("end", k.End)
+		if k.Waker != nil {
+			add("waker", p.WakerText(k.Waker))
+		}
 		o.put(profileSample, b)
 	}
 }

@@ -3,8 +3,10 @@ package stacks
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
 	"tachograph/sample/stack"
 )
@@ -102,19 +104,48 @@ type Stack struct {
 	// Samples counts the samples with this stack, Running those in which the thread had a
 	// processor or was waiting for one.
 	Samples, Running uint64
+	// Waited is for how many nanoseconds the thread waited with this stack, where that was
+	// measured.
+	Waited uint64
+	// Waker is who ended these waits, or has what the thread waits for; nil if unknown.
+	Waker *Waker
 }
 
-// State selects samples.
+// Waker is the thread that another waited for.
+type Waker struct {
+	Thread int32 // in Threads; -1 if it was an interrupt
+	Place  int32 // the innermost, -1 if its stack is unknown
+}
+
+// State selects samples, or what is counted in their place.
 type State uint8
 
 const (
 	Any State = iota
 	Running
 	Waiting
+	// Waited counts not samples but the nanoseconds of the waits that were measured.
+	Waited
 )
 
 func (s State) String() string {
-	return [...]string{"samples", "running", "waiting"}[s]
+	return [...]string{"samples", "running", "waiting", "waited"}[s]
+}
+
+// Unit is the heading of amounts of a state.
+func (s State) Unit() string {
+	if s == Waited {
+		return "waited"
+	}
+	return "samples"
+}
+
+// Amount writes how much of a state there is, for people.
+func (s State) Amount(n uint64) string {
+	if s == Waited {
+		return human.Seconds(float64(n) / 1e9)
+	}
+	return strconv.FormatUint(n, 10)
 }
 
 // Of returns how many samples of a stack are in that state.
@@ -124,6 +155,8 @@ func (s State) Of(k *Stack) uint64 {
 		return k.Running
 	case Waiting:
 		return k.Samples - k.Running
+	case Waited:
+		return k.Waited
 	}
 	return k.Samples
 }
@@ -141,6 +174,31 @@ func (p *Profile) Sum(s State) (n uint64) {
 		n = plus(n, s.Of(&p.Stacks[i]))
 	}
 	return n
+}
+
+// Waits returns what tells best how long threads waited: the time, or the samples if the waits of
+// some process, of which there are samples, were not measured.
+func (p *Profile) Waits() State {
+	measured, sampled := make(map[string]bool), make(map[string]bool)
+	for i := range p.Stacks {
+		k := &p.Stacks[i]
+		title := p.Threads[k.Thread].Title()
+		if k.Waited > 0 {
+			measured[title] = true
+		}
+		if Waiting.Of(k) > 0 {
+			sampled[title] = true
+		}
+	}
+	for title := range sampled {
+		if !measured[title] {
+			return Waiting
+		}
+	}
+	if len(measured) == 0 {
+		return Waiting
+	}
+	return Waited
 }
 
 // LostText says in words what is left out; "" if nothing is.

@@ -71,6 +71,7 @@ type builder struct {
 	threads   map[Thread]int32
 	stacks    map[id]int32
 	inner     []id // the innermost frame of each stack
+	wakers    []id // that of its waker
 	places    map[id]int32
 	images    map[id]int32
 	functions map[function]int32
@@ -103,16 +104,16 @@ func (b *builder) readStacks(a query.Archive) {
 			b.p.Host = run.Archive.Host
 			in := run.Instance
 			k := Stack{Wait: name(in.Label(stack.LabelWait)), End: name(in.Label(stack.LabelEnd))}
-			inner := id{of.boot, in.Label(stack.LabelFrame)}
-			if len(b.p.Stacks) == maxStacks || !b.texts.keep(&of.boot, &of.key, &inner.key, &k.Wait, &k.End, &t.Process, &t.TID, &t.Name, &t.Queue, &t.Command) {
+			inner, waker := id{of.boot, in.Label(stack.LabelFrame)}, id{of.boot, in.Label(stack.LabelWakerFrame)}
+			if len(b.p.Stacks) == maxStacks || !b.texts.keep(&of.boot, &of.key, &inner.key, &waker.key, &k.Wait, &k.End, &t.Process, &t.TID, &t.Name, &t.Queue, &t.Command) {
 				b.p.Lost = plus(b.p.Lost, sum(&run.Column))
 				continue
 			}
-			inner.boot, k.Thread = of.boot, b.thread(t)
+			inner.boot, waker.boot, k.Thread, k.Waker = of.boot, of.boot, b.thread(t), b.waker(in)
 			n = int32(len(b.p.Stacks))
 			b.stacks[of] = n
 			b.p.Stacks = append(b.p.Stacks, k)
-			b.inner = append(b.inner, inner)
+			b.inner, b.wakers = append(b.inner, inner), append(b.wakers, waker)
 		}
 		b.p.Stacks[n].Samples = plus(b.p.Stacks[n].Samples, sum(&run.Column))
 		if first, last := run.Wall[0], run.Wall[len(run.Wall)-1]; b.p.From == 0 {
@@ -130,6 +131,35 @@ func (b *builder) readStacks(a query.Archive) {
 			k.Running = min(plus(k.Running, sum(&run.Column)), k.Samples)
 		}
 	}
+	if a.Lookup(stack.Waited) == nil {
+		return // an archive of a recorder that did not measure waits
+	}
+	for run := range runs(a, b.r.Window, stack.Waited) {
+		if run.Instance == nil || !counts(run.Metric) {
+			continue
+		}
+		if n, known := b.stacks[id{run.Archive.BootID, run.Instance.Key}]; known {
+			b.p.Stacks[n].Waited = plus(b.p.Stacks[n].Waited, sum(&run.Column))
+		}
+	}
+}
+
+// waker returns whom the thread of a stack waited for.
+func (b *builder) waker(in *metric.Instance) *Waker {
+	t := Thread{Command: name(in.Label(stack.LabelWaker)), Process: name(in.Label(stack.LabelWakerProcess)), TID: name(in.Label(stack.LabelWakerTID)),
+		Name: name(in.Label(stack.LabelWakerThread))}
+	switch pid := in.Label(stack.LabelWakerPID); {
+	case t.Command == "":
+		return nil
+	case pid == "":
+		return &Waker{Thread: -1, Place: -1}
+	default:
+		t.PID, _ = strconv.Atoi(pid)
+	}
+	if !b.texts.keep(&t.Command, &t.Process, &t.TID, &t.Name) {
+		return nil
+	}
+	return &Waker{Thread: b.thread(t), Place: -1}
 }
 
 // counts reports whether the metric is an integer count, as those of stacks are.

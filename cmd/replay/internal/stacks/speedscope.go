@@ -50,18 +50,22 @@ func (p *Profile) WriteSpeedscope(w io.Writer, title, exporter string, by By, st
 		file.Shared.Frames = append(file.Shared.Frames, speedscopeFrame{f.Name, where, f.Line})
 	}
 	root := p.Tree(by, state)
+	unit := "none"
+	if state == Waited {
+		unit = "nanoseconds"
+	}
 	switch by {
 	case ByNothing:
-		file.Profiles = append(file.Profiles, speedscopeOf(title, root))
+		file.Profiles = append(file.Profiles, speedscopeOf(title, unit, root))
 	case ByThread:
 		for _, process := range root.Children {
 			for _, t := range process.Children {
-				file.Profiles = append(file.Profiles, speedscopeOf(process.Title+", "+t.Title, t))
+				file.Profiles = append(file.Profiles, speedscopeOf(process.Title+", "+t.Title, unit, t))
 			}
 		}
 	default:
 		for _, process := range root.Children {
-			file.Profiles = append(file.Profiles, speedscopeOf(process.Title, process))
+			file.Profiles = append(file.Profiles, speedscopeOf(process.Title, unit, process))
 		}
 	}
 	b := bufio.NewWriter(w)
@@ -71,8 +75,8 @@ func (p *Profile) WriteSpeedscope(w io.Writer, title, exporter string, by By, st
 	return b.Flush()
 }
 
-func speedscopeOf(title string, root *Node) speedscopeProfile {
-	one := speedscopeProfile{Type: "sampled", Name: title, Unit: "none", End: root.Count}
+func speedscopeOf(title, unit string, root *Node) speedscopeProfile {
+	one := speedscopeProfile{Type: "sampled", Name: title, Unit: unit, End: root.Count}
 	var path []int32
 	var add func(n *Node)
 	add = func(n *Node) {

@@ -282,6 +282,19 @@ func TestPprof(t *testing.T) {
 	if got := pprof("-raw"); !strings.Contains(got, "/opt/indexer/lib/libengine.so e0e1e2 [FN]") || !strings.Contains(got, "_ZN6engine7Scanner4scanERKSs") {
 		t.Errorf("raw:\n%s", got)
 	}
+	if f, err = os.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(t, stacks.Request{}, stackstest.Waits()...).WritePprof(f, "vm", stacks.Waited); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if got := pprof("-top", "-cum"); !strings.Contains(got, "Type: waited") || !strings.Contains(got, "of 8600ms total") || !strings.Contains(got, "4100ms 47.67%  await_worker") {
+		t.Errorf("of the time waited:\n%s", got)
+	}
+	if got := pprof("-raw"); !strings.Contains(got, "waiting/count waited/nanoseconds") || !strings.Contains(got, "waker:[worker-3 (703) of ledger (700): syscall < finish < run]") {
+		t.Errorf("of the time waited:\n%s", got)
+	}
 }
 
 // What is written is what speedscope's schema asks for, and the weights are the samples.
@@ -370,5 +383,38 @@ func TestWaits(t *testing.T) {
 		if got := strings.Join(got, "; "); got != want {
 			t.Errorf("%s:\n%s, want\n%s", state, got, want)
 		}
+	}
+}
+
+const measured = `ledger (700);main;await_worker;syscall;do_futex;futex_do_wait 4100000000
+ledger (700);main;take_lock;syscall;do_futex;futex_do_wait 100000000
+ledger (700);run;store;fsync;ext4_sync_file;folio_wait_writeback 4000000000
+ledger (700);poll_loop;nanosleep;hrtimer_nanosleep 400000000
+`
+
+// Measured waits are a tree of their own, and change no other.
+func TestMeasuredWaits(t *testing.T) {
+	p := read(t, stacks.Request{}, stackstest.Waits()...)
+	if got := folded(t, p, stacks.ByProcess, stacks.Waited); got != measured || p.Waits() != stacks.Waited {
+		t.Errorf("%s are\n%swant\n%s", p.Waits(), got, measured)
+	}
+	before := readFile(t, stackstest.WriteBefore(t, stackstest.Waits()...), stacks.Request{})
+	if before.Waits() != stacks.Waiting || before.Sum(stacks.Waited) != 0 {
+		t.Errorf("without the column, %s are %d", before.Waits(), before.Sum(stacks.Waited))
+	}
+	for _, state := range []stacks.State{stacks.Any, stacks.Running, stacks.Waiting} {
+		if with, without := folded(t, p, stacks.ByThread, state), folded(t, before, stacks.ByThread, state); with != without || with == "" {
+			t.Errorf("%s with measured waits\n%swithout\n%s", state, with, without)
+		}
+	}
+	// A process of which the clock saw waits, and nothing more, is not left out.
+	second := stackstest.Waits()
+	second[0] = append(second[0], stackstest.Incident()[0]...)
+	if mixed := read(t, stacks.Request{}, second...); mixed.Waits() != stacks.Waiting {
+		t.Errorf("waits of some processes are %s", mixed.Waits())
+	}
+	root := p.Tree(stacks.ByProcess, stacks.Any)
+	if n := root.Children[0]; n.Waited != 8_600_000_000 || n.Count != p.Sum(stacks.Any) {
+		t.Errorf("the tree of samples has %d ns waited and %d samples", n.Waited, n.Count)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,19 +36,22 @@ type Node struct {
 	// Count is the number of samples in it and in what it called, Self of those in it alone,
 	// Running of those of Count in which the thread had a processor or was waiting for one.
 	Count, Self, Running uint64
-	Children             []*Node
+	// Waited is for how many nanoseconds the threads of Count waited, where that was measured.
+	Waited   uint64
+	Children []*Node
 	// Callers says that the children called it.
 	Callers bool
-	// Waits say what the samples of Self were waiting for, where the function's name does not.
+	// Waits say what the samples of Self were waiting for, where the function's name does not,
+	// and who ended the waits, if it is time that is counted.
 	Waits []Wait
 }
 
 // OfWait takes the place of a function's number, in outlines only.
 const OfWait = -2
 
-// Wait is what samples were waiting for, in the kernel's words.
+// Wait is what samples were waiting for.
 type Wait struct {
-	For   string
+	Text  string // "waits: mach port 0x1203", "woken by worker (612)"
 	Count uint64
 }
 
@@ -66,15 +70,16 @@ func (p *Profile) Tree(by By, state State) *Node {
 	nodes, waits := make(map[edge]*Node), make(map[waited]int)
 	count := func(n *Node, k *Stack) {
 		n.Count = plus(n.Count, state.Of(k))
-		if state != Waiting {
+		if state < Waiting {
 			n.Running = plus(n.Running, k.Running)
 		}
+		n.Waited = plus(n.Waited, k.Waited)
 	}
 	step := func(from *Node, function int32, title string, k *Stack) *Node {
 		e := edge{from, function, title}
 		n := nodes[e]
 		if n == nil {
-			if len(nodes) == maxNodes {
+			if state.Of(k) == 0 || len(nodes) == maxNodes {
 				return from
 			}
 			n = &Node{Function: function, Title: title}
@@ -85,10 +90,9 @@ func (p *Profile) Tree(by By, state State) *Node {
 		return n
 	}
 	var chain []int32
-	for i := range p.Stacks {
-		k := &p.Stacks[i]
-		if state.Of(k) == 0 {
-			continue
+	for _, k := range p.counted(state) {
+		if by == ByCallers && state.Of(k) == 0 {
+			break // The others were seen by no clock.
 		}
 		count(root, k)
 		at, t := root, &p.Threads[k.Thread]
@@ -112,18 +116,72 @@ func (p *Profile) Tree(by By, state State) *Node {
 			at = step(at, p.Places[place].Function, "", k)
 		}
 		at.Self = plus(at.Self, state.Of(k))
-		if n := k.Samples - k.Running; n > 0 && state != Running && k.Wait != "" && !p.says(k.Place, k.Wait) {
-			i, known := waits[waited{at, k.Wait}]
+		n := Waiting.Of(k)
+		if state == Waited {
+			n = k.Waited
+		}
+		if text := p.waitText(k, state); n > 0 && text != "" {
+			i, known := waits[waited{at, text}]
 			if !known {
 				i = len(at.Waits)
-				waits[waited{at, k.Wait}] = i
-				at.Waits = append(at.Waits, Wait{For: k.Wait})
+				waits[waited{at, text}] = i
+				at.Waits = append(at.Waits, Wait{Text: text})
 			}
 			at.Waits[i].Count = plus(at.Waits[i].Count, n)
 		}
 	}
 	p.sort(root)
 	return root
+}
+
+// counted returns the stacks that a tree has, and then those of which it has only the time waited,
+// because the clock did not see them.
+func (p *Profile) counted(state State) (list []*Stack) {
+	for _, seen := range []bool{true, false} {
+		for i := range p.Stacks {
+			k := &p.Stacks[i]
+			if n := state.Of(k); seen && n > 0 || !seen && n == 0 && state != Running && k.Waited > 0 {
+				list = append(list, k)
+			}
+		}
+	}
+	return list
+}
+
+// waitText says what a stack's thread waited for, or who ended the wait; "" if the stack says all
+// that is known.
+func (p *Profile) waitText(k *Stack, state State) string {
+	switch {
+	case state == Running:
+	case state == Waited && k.Waker != nil && k.Waker.Place >= 0:
+		return "woken by " + p.WakerText(k.Waker)
+	case k.Wait != "" && !p.says(k.Place, k.Wait):
+		return "waits: " + k.Wait
+	}
+	return ""
+}
+
+// WakerText names a waker, with the functions by which it woke the other.
+func (p *Profile) WakerText(w *Waker) string {
+	const most = 3
+	text, kernel := "an interrupt", true
+	if w.Thread >= 0 {
+		t := &p.Threads[w.Thread]
+		text, kernel = t.Title(), false
+		if t.Name != "" || t.TID != strconv.Itoa(t.PID) {
+			text = t.Label() + " of " + text
+		}
+	}
+	shown := 0
+	for at := w.Place; at >= 0 && shown < most; at = p.Places[at].Caller {
+		f := &p.Functions[p.Places[at].Function]
+		if f.Kernel != kernel {
+			continue // A thread's own functions say why it woke another; the kernel's are always the same.
+		}
+		text += [...]string{": ", " < ", " < "}[shown] + f.Name
+		shown++
+	}
+	return text
 }
 
 // says reports whether the name of the function at a place already says what a thread waits for.
@@ -139,7 +197,7 @@ func (p *Profile) sort(n *Node) {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(p.Name(x), p.Name(y)), cmp.Compare(x.Function, y.Function))
 	})
 	slices.SortFunc(n.Waits, func(x, y Wait) int {
-		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(x.For, y.For))
+		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(x.Text, y.Text))
 	})
 	for _, c := range n.Children {
 		p.sort(c)

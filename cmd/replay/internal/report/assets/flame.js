@@ -3,14 +3,14 @@
 
 // flameTree takes a preorder apart: nodes with their children.
 function flameTree(f) {
-  var root = { name: 'all samples', count: 0, running: 0, children: [], parent: null, depth: -1 }, at = root;
+  var root = { name: 'all samples', count: 0, running: 0, waited: 0, children: [], parent: null, depth: -1 }, at = root;
   f.depth.forEach(function (depth, i) {
     while (at.depth >= depth) { at = at.parent; }
-    var n = { name: f.names[f.name[i]], count: f.count[i], running: f.running[i], children: [], parent: at, depth: depth };
+    var n = { name: f.names[f.name[i]], count: f.count[i], running: f.running[i], waited: f.waited ? f.waited[i] : 0, children: [], parent: at, depth: depth };
     at.children.push(n);
     at = n;
   });
-  root.children.forEach(function (n) { root.count += n.count; root.running += n.running; });
+  root.children.forEach(function (n) { root.count += n.count; root.running += n.running; root.waited += n.waited; });
   return root;
 }
 
@@ -23,7 +23,8 @@ function flame(view) {
   var share = function (n, of) { return write({ kind: 'percent' }, of.count ? n.count / of.count : 0); };
   var words = function (n) {
     return n.name + ': ' + humanCount(n.count) + ' samples, ' + share(n, root) + ' of all' + (zoomed === root || n === zoomed ? '' : ', ' + share(n, zoomed) + ' of what is shown') +
-      ', ' + write({ kind: 'percent' }, n.count ? n.running / n.count : 0) + ' of them running';
+      ', ' + write({ kind: 'percent' }, n.count ? n.running / n.count : 0) + ' of them running' +
+      (n.waited ? '; ' + write({ kind: 'seconds' }, n.waited) + ' waited' : '');
   };
   var say = function (n) { said.textContent = said.title = words(n); };
   // focus makes a box the one that the keyboard is at.

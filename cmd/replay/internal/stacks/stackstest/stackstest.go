@@ -3,6 +3,7 @@ package stackstest
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,6 +30,26 @@ func Write(t testing.TB, seconds ...[]stack.Sample) string {
 // WriteOf makes one of a host that is called so.
 func WriteOf(t testing.TB, host string, seconds ...[]stack.Sample) string {
 	t.Helper()
+	return write(t, host, func(*metric.Tick) {}, seconds)
+}
+
+// WriteBefore makes one as recorders made it that did not measure waits.
+func WriteBefore(t testing.TB, seconds ...[]stack.Sample) string {
+	t.Helper()
+	return write(t, "vm", func(tick *metric.Tick) {
+		for i, b := range tick.Blocks {
+			if b.Group.Indom == stack.DomainStack {
+				g, old := *b.Group, *b // the Book's own stay
+				g.Metrics = g.Metrics[:2]
+				old.Group, old.Cols = &g, b.Cols[:2]
+				tick.Blocks[i] = &old
+			}
+		}
+	}, seconds)
+}
+
+func write(t testing.TB, host string, change func(*metric.Tick), seconds [][]stack.Sample) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "stacks.tacho")
 	w, err := rewrite.Create(path, rewrite.About{
 		Host: metric.Host{ID: "host-" + host, Name: host, OS: "Linux", Platform: "linux", Arch: "amd64"}, Boot: "boot-1", TimeZone: "UTC", ID: "5ac5",
@@ -43,6 +64,10 @@ func WriteOf(t testing.TB, host string, seconds ...[]stack.Sample) string {
 			book.Add(&samples[k])
 		}
 		if tick := book.Tick(At(time.Duration(i+1) * time.Second)); tick != nil {
+			one := *tick
+			one.Blocks = slices.Clone(tick.Blocks)
+			change(&one)
+			tick = &one
 			if err := w.Append(tick); err != nil {
 				t.Fatal(err)
 			}
