@@ -69,7 +69,9 @@ func (r Recording) Run(ctx context.Context, s Sampler, wish Wish) (Statistics, e
 	}()
 	now := batch{until: begin}
 	due := begin.Cont + int64(time.Second)
+	var ends [Broken + 1]int
 	stats, err := s.Sample(ctx, wish, func(sample *Sample) {
+		ends[sample.End] += int(sample.Count)
 		at := r.Now()
 		if at.Cont >= due || len(now.frames) > maxFrames {
 			batches <- now
@@ -78,6 +80,7 @@ func (r Recording) Run(ctx context.Context, s Sampler, wish Wish) (Statistics, e
 		now.add(sample)
 		now.until = at
 	})
+	stats.Broken, stats.Cut = ends[Broken], ends[Truncated]
 	batches <- now
 	close(batches)
 	if failed := <-ended; failed != nil {
@@ -140,19 +143,23 @@ func (s *Statistics) Event(from, at metric.Stamp, wish Wish, about, reason strin
 	}
 	label("pid", int64(wish.PID), false)
 	label("rate", int64(wish.Rate), true)
+	label("rounds", int64(s.Rounds), false)
 	label("samples", int64(s.Samples), true)
 	label("missed", int64(s.Missed), false)
 	label("gone", int64(s.Gone), false)
 	label("failed", int64(s.Failed), false)
+	label("walk_errors", int64(s.Broken), false)
+	label("cut", int64(s.Cut), false)
 	label("suspensions", int64(s.Suspensions), false)
+	label("suspended_ns", s.Suspended, false)
 	label("suspended_median_ns", s.Median, false)
 	label("suspended_longest_ns", s.Longest, false)
 	label("task_ports", int64(s.Tasks), false)
 	label("hung", int64(s.Hung), false)
 	label("waits", int64(s.Waits), false)
 	label("waits_lost", int64(s.WaitsLost), false)
-	for _, l := range []metric.Label{{Name: "how", Value: s.How}, {Name: "why_failed", Value: s.Why}, {Name: "why_no_waits", Value: s.WaitsWhy},
-		{Name: "why_no_python", Value: s.Python}, {Name: "reason", Value: reason}} {
+	for _, l := range []metric.Label{{Name: "suspended_up_to_ns", Value: s.Spread.String()}, {Name: "how", Value: s.How}, {Name: "why_failed", Value: s.Why},
+		{Name: "why_no_waits", Value: s.WaitsWhy}, {Name: "why_no_python", Value: s.Python}, {Name: "reason", Value: reason}} {
 		if l.Value != "" {
 			e.Labels = append(e.Labels, l)
 		}

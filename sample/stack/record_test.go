@@ -24,7 +24,9 @@ func (m madeUp) Sample(ctx context.Context, wish Wish, give func(*Sample)) (Stat
 			break
 		}
 		*m.clock = at
-		give(seenBy(1, Running, 1, Frame{Image: app, Address: 0x1010, Name: "main"}))
+		s := seenBy(1, Running, 1, Frame{Image: app, Address: 0x1010, Name: "main"})
+		s.End = Truncated
+		give(s)
 		n++
 	}
 	return Statistics{Samples: n, How: "made up"}, m.err
@@ -74,8 +76,8 @@ func TestRecording(t *testing.T) {
 			if !errors.Is(err, c.ends) || !slices.Equal(got, c.want) {
 				t.Errorf("counts %v and error %v, want %v and %v", got, err, c.want, c.ends)
 			}
-			if c.fails == 0 && stats.Samples != len(c.at) {
-				t.Errorf("%d samples, want %d", stats.Samples, len(c.at))
+			if c.fails == 0 && (stats.Samples != len(c.at) || stats.Cut != len(c.at) || stats.Broken != 0) {
+				t.Errorf("%d samples, %d cut, %d broken, want %d, all cut", stats.Samples, stats.Cut, stats.Broken, len(c.at))
 			}
 		})
 	}
@@ -94,14 +96,19 @@ func TestBatchKeepsSamples(t *testing.T) {
 }
 
 func TestSessionEvent(t *testing.T) {
-	s := Statistics{Samples: 495, Missed: 2, Suspensions: 400, Median: 12000, Longest: 80000, Tasks: 1, How: "mach", Waits: 12, WaitsLost: 3, WaitsWhy: "too many"}
+	s := Statistics{Samples: 495, Missed: 2, Rounds: 497, Broken: 3, Suspensions: 400, Suspended: 4900000, Median: 12000, Longest: 80000,
+		Tasks: 1, How: "mach", Waits: 12, WaitsLost: 3, WaitsWhy: "too many"}
+	s.Spread.Add(12000)
+	s.Spread.Add(80000)
 	from := metric.Stamp{Wall: 1e18, Cont: 1e9}
 	e := s.Event(from, metric.Stamp{Wall: 1e18 + 5e9, Cont: 6e9}, Wish{PID: 312, Rate: 99}, "Safari (pid 312)", "asked for by hand")
 	if want := "stacks of Safari (pid 312) were sampled for 5.0 s, 495 times: asked for by hand"; e.Text != want {
 		t.Errorf("%q, want %q", e.Text, want)
 	}
 	for name, want := range map[string]string{
-		"pid": "312", "seconds": "5.000", "rate": "99", "samples": "495", "missed": "2", "waits": "12", "waits_lost": "3", "why_no_waits": "too many", "gone": "", "suspended_median_ns": "12000", "how": "mach", "reason": "asked for by hand",
+		"waits": "12", "waits_lost": "3", "why_no_waits": "too many",
+		"pid": "312", "seconds": "5.000", "rate": "99", "samples": "495", "missed": "2", "gone": "", "rounds": "497", "walk_errors": "3", "cut": "", "suspended_ns": "4900000",
+		"suspended_longest_ns": "80000", "suspended_up_to_ns": "20000:1 100000:1", "suspended_median_ns": "12000", "how": "mach", "reason": "asked for by hand",
 	} {
 		if got := e.Label(name); got != want {
 			t.Errorf("label %s is %q, want %q", name, got, want)

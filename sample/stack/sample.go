@@ -125,10 +125,14 @@ type Statistics struct {
 	// Failed is how many threads could not be read; Why has the last reason.
 	Failed int
 	Why    string
-	// Suspensions is how often something was suspended; Median and Longest are the median and
-	// the greatest length in nanoseconds.
-	Suspensions     int
-	Median, Longest int64
+	// Broken is how many of the samples end where their stack could not be followed any further,
+	// Cut how many are longer than was read of them.
+	Broken, Cut int
+	// Suspensions is how often something was suspended. Suspended is for how long in all, Median
+	// and Longest are the median and the greatest length, in nanoseconds; Spread has all lengths.
+	Suspensions                int
+	Suspended, Median, Longest int64
+	Spread                     Spread
 	// Tasks counts the task ports asked for: the kernel logs those that it refuses.
 	Tasks int
 	// Hung counts calls of the kernel that did not return; each uses up a thread for good.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/sample/stack"
 	"tachograph/sample/stack/chain"
 )
 
@@ -48,6 +49,11 @@ func TestDurations(t *testing.T) {
 	}
 	for i := range 3 * kept {
 		d.add(int64(i))
+	}
+	var s stack.Statistics
+	d.count(&s)
+	if s.Suspensions != d.n || s.Suspended != 3*kept*(3*kept-1)/2 || s.Longest != d.longest || s.Spread.String() != "10000:10001 20000:10000 50000:30000 100000:50000 200000:96607" {
+		t.Errorf("%+v", s)
 	}
 	if d.n != 3*kept || d.longest != 3*kept-1 || len(d.last) != kept || d.median() != 2*kept+kept/2 {
 		t.Errorf("%d, longest %d, median %d of %d", d.n, d.longest, d.median(), len(d.last))

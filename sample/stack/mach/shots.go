@@ -42,7 +42,6 @@ type shots struct {
 	pid      int32
 	where    *whereabouts
 	lengths  durations
-	stopped  time.Duration // in total
 	statuses stack.Statistics
 	sample   stack.Sample
 	give     func(*stack.Sample)
@@ -58,7 +57,7 @@ func (s *shots) run(ctx context.Context, p *pace) (stack.Statistics, error) {
 	var last error
 	s.kernelImage()
 	for p.due(ctx) {
-		begin, before := time.Now(), s.stopped
+		begin, before := time.Now(), s.lengths.sum
 		switch err := s.take(); {
 		case err == nil:
 		case errors.Is(err, syscall.ENOENT) || errors.Is(err, errGone):
@@ -75,7 +74,7 @@ func (s *shots) run(ctx context.Context, p *pace) (stack.Statistics, error) {
 			}
 			return s.result(p, err), err
 		}
-		p.done(begin, time.Now(), s.stopped-before)
+		p.done(begin, time.Now(), time.Duration(s.lengths.sum-before))
 	}
 	if s.statuses.Samples > 0 || ctx.Err() != nil {
 		return s.result(p, last), nil
@@ -89,7 +88,7 @@ func (s *shots) result(p *pace, last error) stack.Statistics {
 	if last != nil {
 		st.Why = last.Error()
 	}
-	st.Suspensions, st.Median, st.Longest = s.lengths.n, s.lengths.median(), s.lengths.longest
+	s.lengths.count(st)
 	st.How = "stackshot"
 	if st.Suspensions > 0 {
 		st.How = fmt.Sprintf("stackshot (at most %d a second: each stops all processors, for %v)", maxShots, time.Duration(st.Median))
@@ -135,7 +134,6 @@ func (s *shots) shot(pid int32, flags uint64, each func(*kcdata.Task)) error {
 		damage = err
 		if all.Nanoseconds > 0 {
 			s.lengths.add(int64(all.Nanoseconds))
-			s.stopped += time.Duration(all.Nanoseconds)
 		}
 	})
 	if err == nil && damage != nil {

@@ -67,7 +67,7 @@ func (t *task) run(ctx context.Context, p *pace) stack.Statistics {
 	defer t.eye.guard.dismiss()
 	again := 0
 	for p.due(ctx) {
-		begin, before := time.Now(), t.eye.suspended
+		begin, before := time.Now(), t.eye.lengths.sum
 		if !t.round() {
 			t.leave()
 			if again++; again > reopened || !t.open() {
@@ -75,12 +75,12 @@ func (t *task) run(ctx context.Context, p *pace) stack.Statistics {
 				break
 			}
 		}
-		p.done(begin, time.Now(), time.Duration(t.eye.suspended-before))
+		p.done(begin, time.Now(), time.Duration(t.eye.lengths.sum-before))
 	}
 	t.leave()
 	s := &t.statuses
 	s.Rounds, s.Missed = p.rounds, p.missed
-	s.Suspensions, s.Median, s.Longest = t.eye.lengths.n, t.eye.lengths.median(), t.eye.lengths.longest
+	t.eye.lengths.count(s)
 	return *s
 }
 

@@ -64,7 +64,6 @@ type eye struct {
 	word       [8]byte
 	seen       [maxBatch]glance // with room for the deepest stacks
 	lengths    durations
-	suspended  int64 // nanoseconds in all
 	guard      guard
 }
 
@@ -168,9 +167,7 @@ func (e *eye) window(list []*thread) (n int, c code) {
 		if !ended && e.k.Resume(token) != 0 {
 			e.k.Close(token)
 		}
-		length := int64(e.k.Now() - begin)
-		e.lengths.add(length)
-		e.suspended += length
+		e.lengths.add(int64(e.k.Now() - begin))
 		for i := range n {
 			switch s := &e.seen[i]; {
 			case ended:

@@ -78,8 +78,9 @@ func TestStacks(t *testing.T) {
 	if got = show(stack.DomainStack, metric.Instance{Key: "7.6", Name: "000612 zaphodd", Labels: labels("waker", stack.Interrupt)}); !strings.HasSuffix(got, " waker="+stack.Interrupt) {
 		t.Errorf("an interrupt became %s", got)
 	}
-	e, _ := m.Event(metric.Event{Kind: metric.EventStacks, Text: "stacks of zaphodd (pid 612) were sampled for 5.0 s, 495 times: memory pressure", Labels: labels("pid", "612", "rate", "99", "how", "perf")})
-	if want := "stacks of " + process + " (pid 612) were sampled for 5.0 s, 495 times: memory pressure"; e.Text != want || e.Kind != metric.EventStacks || len(e.Labels) != 3 {
+	e, _ := m.Event(metric.Event{Kind: metric.EventStacks, Text: "stacks of zaphodd (pid 612) were sampled for 5.0 s, 495 times: memory pressure", Labels: labels("pid", "612", "rate", "99", "rounds", "495", "walk_errors", "3", "cut", "1", "hung", "1",
+		"suspended_ns", "4900000", "suspended_up_to_ns", "20000:400 longer:2", "how", "perf")})
+	if want := "stacks of " + process + " (pid 612) were sampled for 5.0 s, 495 times: memory pressure"; e.Text != want || e.Kind != metric.EventStacks || len(e.Labels) != 9 {
 		t.Errorf("the event became %+v, not %s", e, want)
 	}
 }
