@@ -38,7 +38,7 @@ type schema struct {
 }
 
 // answersAsked has a question for each kind of row that a command prints, by the name of its schema.
-// Between them the questions of a name have every type of value. A question of "stacks", "waits" or "damaged"
+// Between them the questions of a name have every type of value. A question of "stacks", "waits", "stopped" or "damaged"
 // is asked of an archive that the test makes.
 var answersAsked = []struct{ name, archive, question string }{
 	{"overview", "mac", ""},
@@ -51,6 +51,7 @@ var answersAsked = []struct{ name, archive, question string }{
 	{"energy", "energy", "energy"},
 	{"threads", "mac", "threads"},
 	{"stacks", "stacks", "stacks"}, {"stacks", "waits", "stacks"}, {"stacks-top", "stacks", "stacks --top"}, {"stacks-callers", "stacks", "stacks --by callers"},
+	{"stacks-stats", "stacks", "stacks --stats"}, {"stacks-stats", "stopped", "stacks --stats"},
 	{"rates", "mac", "rates kernel mem proc.psinfo"}, {"values", "mac", "values kernel mem thermal proc.psinfo"}, {"values", "distrust", "values network"},
 	{"rates", "semantics", "rates t.c t.i t.d --raw"}, {"values", "semantics", "values t.c t.d"},
 	{"ranges", "mac", "ranges kernel mem"}, {"ranges", "distrust", "ranges network"},
@@ -222,7 +223,8 @@ func reasons() (list []string) {
 // answerSchemas makes the schema of each answer.
 func answerSchemas(t *testing.T) map[string]*schema {
 	t.Helper()
-	made := map[string]string{"stacks": stackstest.Write(t, stackstest.Incident()...), "waits": stackstest.Write(t, stackstest.Waits()...), "damaged": damagedArchive(t)}
+	made := map[string]string{"stacks": stackstest.Write(t, stackstest.Incident()...), "waits": stackstest.Write(t, stackstest.Waits()...),
+		"stopped": stackstest.WriteBy(t, "vm", stopped, stackstest.Incident()...), "damaged": damagedArchive(t)}
 	all := make(map[string]*schema)
 	for _, c := range answersAsked {
 		s := all[c.name]

@@ -48,6 +48,8 @@ woke them: on Linux for a process that was sampled by itself. Else it counts sam
 
 --top lists functions instead, those in which most samples were themselves first;
 --by callers is a tree of these functions, with those that called them below.
+--stats says how the sampling went: how many samples were taken, which were skipped or
+end too early, and how long the process was stopped for them, in all and each time.
 --format folded is for flamegraph.pl and inferno, pprof for go tool pprof,
 speedscope for www.speedscope.app; csv and json have a row for each thread and
 stack, outermost function first, with the seconds waited, and with --by callers one
@@ -88,6 +90,7 @@ pprof has them as a second value.`,
 	fl.BoolVar(&f.running, "running", false, "only samples of threads that had a processor or wanted one")
 	fl.BoolVar(&f.waiting, "waiting", false, "only threads that waited: the time, where it was measured, else samples")
 	fl.BoolVar(&f.top, "top", false, "functions instead of a tree")
+	fl.BoolVar(&f.stats, "stats", false, "statistics of the sampling itself: what was taken, what was not, and how long processes were stopped for it")
 	fl.IntVarP(&f.n, "number", "n", 20, "with --top: how many; 0 for all")
 	fl.StringVar(&f.format, "format", string(out.Table), strings.Join(stackFormats, ", "))
 	fl.StringVarP(&f.dst, "output", "o", "", "file to write, of folded, pprof and speedscope; - is standard output")
@@ -121,6 +124,10 @@ func (f *stackFlags) check(a *app) error {
 		return fmt.Errorf("--output is a file of the formats folded, pprof and speedscope: send %s on with a pipe or >", f.format)
 	case !file && f.force:
 		return errors.New("--force overwrites the file of --output")
+	case f.stats && (f.top || f.running || f.waiting):
+		return errors.New("--stats is about the sampling, and not about functions and states of threads: leave --top, --running and --waiting out")
+	case file && f.stats:
+		return fmt.Errorf("--stats is a table, csv or json: leave it out for %s", f.format)
 	case file && f.top:
 		return fmt.Errorf("--top is a table, csv or json: leave it out for %s, which says more", f.format)
 	case f.by == string(stacks.ByCallers) && (file || f.top):
@@ -214,6 +221,8 @@ func (s *stacksAnswer) write(cmd *cobra.Command, args []string) error {
 		err = s.hottest()
 	case s.f.by == string(stacks.ByCallers):
 		err = s.a.present(s.trees, s.callers)
+	case s.f.stats:
+		err = s.statistics()
 	default:
 		err = s.a.present(s.trees, s.rows)
 	}

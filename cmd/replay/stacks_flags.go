@@ -18,7 +18,7 @@ type stackFlags struct {
 	at, by, min, format, dst string
 	symbols, debuginfod      string
 	running, waiting         bool
-	top, force               bool
+	top, stats, force        bool
 	n                        int
 	share                    float64
 }

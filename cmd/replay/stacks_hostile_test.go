@@ -14,7 +14,7 @@ import (
 // stackQuestions are command lines that read stacks.
 var stackQuestions = []string{
 	"stacks", "stacks --by thread --min 0", "stacks --by none --running", "stacks --top -n 0", "stacks --top --format csv", "stacks --format csv", "stacks --format json",
-	"stacks --format folded", "stacks --format speedscope", "stacks x", "at end", "at end --format json", "why", "why --format json", "diff start..end start..end",
+	"stacks --format folded", "stacks --format speedscope", "stacks x", "stacks --stats", "stacks --stats --format json", "at end", "at end --format json", "why", "why --format json", "diff start..end start..end",
 }
 
 // What strangers called their programs, threads, files and functions is shown, and nothing
@@ -24,7 +24,7 @@ func TestStacksOfStrangers(t *testing.T) {
 	image := &stack.Image{Path: "/opt/" + attack, ID: attack, Base: 1}
 	frames := stackstest.Frames(stackstest.In(image, 1, attack), stackstest.In(image, 2, ""), stackstest.In(nil, 3, "f;"+attack), stackstest.Kernel(attack))
 	frames[1].File, frames[1].Line = attack, 7
-	archive := stackstest.Write(t, []stack.Sample{
+	archive := stackstest.WriteBy(t, "vm", stack.Statistics{How: attack, Failed: 1, Why: attack}, []stack.Sample{
 		{Thread: stack.Thread{PID: 7, Process: attack, Command: attack, TID: 7, Name: attack, Queue: attack}, Wait: attack, End: stack.Broken, Frames: frames, Count: 5},
 	})
 	for _, question := range stackQuestions {

@@ -28,22 +28,28 @@ func samplings(a query.Archive, p *stacks.Profile) []*store.Event {
 	return list
 }
 
+// sessionText says when, how and why a session sampled stacks.
+func (s *stacksAnswer) sessionText(e *store.Event) string {
+	length, _ := strconv.ParseFloat(e.Label("seconds"), 64)
+	text := fmt.Sprintf("sampled until %s for %.1f s", s.a.TimeOfDay(e.At.Wall), length)
+	if rate := e.Label("rate"); rate != "" {
+		text += ", " + rate + " times a second"
+	}
+	if how := e.Label("how"); how != "" {
+		text += ", by " + how
+	}
+	if why := e.Label("reason"); why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
 // samplings prints when, how and why stacks were sampled, and what was missed.
 func (s *stacksAnswer) samplings(p *stacks.Profile) {
 	const most = 3
 	list := samplings(s.a.Archive, p)
 	for _, e := range list[:min(len(list), most)] {
-		length, _ := strconv.ParseFloat(e.Label("seconds"), 64)
-		text := fmt.Sprintf("sampled until %s for %.1f s", s.a.TimeOfDay(e.At.Wall), length)
-		if rate := e.Label("rate"); rate != "" {
-			text += ", " + rate + " times a second"
-		}
-		if how := e.Label("how"); how != "" {
-			text += ", by " + how
-		}
-		if why := e.Label("reason"); why != "" {
-			text += ": " + why
-		}
+		text := s.sessionText(e)
 		if n, err := strconv.Atoi(e.Label("missed")); err == nil && n > 0 {
 			text += "; " + cli.Count(n, "look") + " came too late and were left out"
 		}

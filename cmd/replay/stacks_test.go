@@ -10,20 +10,25 @@ import (
 	"tachograph/sample/stack"
 )
 
+// stopped are the statistics of a sampling that stopped a process.
+var stopped = stack.Statistics{How: "mach", Rounds: 198, Missed: 2, Gone: 1, Failed: 1, Why: "reading a thread: KERN_FAILURE", Broken: 3, Cut: 1, Tasks: 1,
+	Suspensions: 5, Suspended: 267_000, Median: 14_000, Longest: 212_000, Spread: stack.Spread{1, 3, 5: 1}}
+
 // TestStacks compares what questions about sampled stacks answer with the transcript of
-// them, as TestGolden does for other questions. ARCHIVE, LATER and WAITS stand for the recordings.
+// them, as TestGolden does for other questions. ARCHIVE, LATER, WAITS and STOPPED are the recordings.
 func TestStacks(t *testing.T) {
 	t.Parallel()
 	archive := stackstest.Write(t, stackstest.Incident()...)
 	later := stackstest.Write(t, stackstest.Later()...)
 	waits := stackstest.Write(t, stackstest.Waits()...)
+	mac := stackstest.WriteBy(t, "air", stopped, stackstest.Incident()...)
 	const golden = "testdata/stacks/incident.txt"
 	want, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := strings.NewReplacer("ARCHIVE", archive, "LATER", later, "WAITS", waits).Replace(string(want))
-	got := strings.NewReplacer(archive, "ARCHIVE", later, "LATER", waits, "WAITS").Replace(transcriptOf(openStore, asked))
+	asked := strings.NewReplacer("ARCHIVE", archive, "LATER", later, "WAITS", waits, "STOPPED", mac).Replace(string(want))
+	got := strings.NewReplacer(archive, "ARCHIVE", later, "LATER", waits, "WAITS", mac, "STOPPED").Replace(transcriptOf(openStore, asked))
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

@@ -107,7 +107,7 @@ func TestSessionEvent(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"waits": "12", "waits_lost": "3", "why_no_waits": "too many",
-		"pid": "312", "seconds": "5.000", "rate": "99", "samples": "495", "missed": "2", "gone": "", "rounds": "497", "walk_errors": "3", "cut": "", "suspended_ns": "4900000",
+		"pid": "312", "seconds": "5.000", "rate": "99", "samples": "495", "missed": "2", "gone": "", "rounds": "497", "walk_errors": "3", "cut": "0", "suspended_ns": "4900000",
 		"suspended_longest_ns": "80000", "suspended_up_to_ns": "20000:1 100000:1", "suspended_median_ns": "12000", "how": "mach", "reason": "asked for by hand",
 	} {
 		if got := e.Label(name); got != want {

@@ -30,13 +30,22 @@ func Write(t testing.TB, seconds ...[]stack.Sample) string {
 // WriteOf makes one of a host that is called so.
 func WriteOf(t testing.TB, host string, seconds ...[]stack.Sample) string {
 	t.Helper()
-	return write(t, host, func(*metric.Tick) {}, seconds)
+	return WriteBy(t, host, byPerf, seconds...)
+}
+
+// byPerf are the statistics of a sampling on Linux.
+var byPerf = stack.Statistics{How: "perf", Missed: 2}
+
+// WriteBy makes one whose sampling has these statistics, besides the number of samples.
+func WriteBy(t testing.TB, host string, stats stack.Statistics, seconds ...[]stack.Sample) string {
+	t.Helper()
+	return write(t, host, stats, func(*metric.Tick) {}, seconds)
 }
 
 // WriteBefore makes one as recorders made it that did not measure waits.
 func WriteBefore(t testing.TB, seconds ...[]stack.Sample) string {
 	t.Helper()
-	return write(t, "vm", func(tick *metric.Tick) {
+	return write(t, "vm", byPerf, func(tick *metric.Tick) {
 		for i, b := range tick.Blocks {
 			if b.Group.Indom == stack.DomainStack {
 				g, old := *b.Group, *b // the Book's own stay
@@ -48,7 +57,7 @@ func WriteBefore(t testing.TB, seconds ...[]stack.Sample) string {
 	}, seconds)
 }
 
-func write(t testing.TB, host string, change func(*metric.Tick), seconds [][]stack.Sample) string {
+func write(t testing.TB, host string, stats stack.Statistics, change func(*metric.Tick), seconds [][]stack.Sample) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "stacks.tacho")
 	w, err := rewrite.Create(path, rewrite.About{
@@ -73,7 +82,6 @@ func write(t testing.TB, host string, change func(*metric.Tick), seconds [][]sta
 			}
 		}
 	}
-	stats := stack.Statistics{How: "perf", Missed: 2}
 	for _, samples := range seconds {
 		for _, s := range samples {
 			stats.Samples += int(s.Count)
