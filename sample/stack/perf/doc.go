@@ -34,6 +34,13 @@
 // Where the kernel allows no perf events, only /proc is left: then threads are seen while they
 // wait, and not while they run.
 //
+// Of a program in Python, the stack only shows the interpreter. Its functions are read from its
+// memory (sample/stack/python) as soon as the kernel has taken a sample, while the thread goes on:
+// so they are of some ten microseconds later, and on a busy machine of up to some milliseconds. A
+// sample that is read even later keeps the interpreter's own functions. Waiting threads have
+// their functions too, and it is known which of them wait for the interpreter's lock, and for
+// whom.
+//
 // Code that a program made at run time is in no file. It has the names that the program writes down
 // itself, if it does (/tmp/perf-PID.map).
 //

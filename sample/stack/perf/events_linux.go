@@ -155,6 +155,7 @@ func (e *events) attributes(inherit bool) *unix.PerfEventAttr {
 			unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitExcludeIdle | unix.PerfBitExcludeHv,
 		Clockid:          unix.CLOCK_MONOTONIC,
 		Sample_max_stack: uint16(e.depth),
+		Wakeup:           1, // for who waits for samples
 	}
 	if e.copies > 0 {
 		a.Sample_type |= unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER

@@ -432,8 +432,15 @@ func TestWishesThatCannotBe(t *testing.T) {
 	}
 }
 
-// An ordinary user may sample his own processes. For others he gets an error in a sentence.
-func TestOrdinaryUser(t *testing.T) {
+// ordinary runs this program as an ordinary user.
+type ordinary struct {
+	t    *testing.T
+	dir  string // that the user may read
+	path string
+}
+
+func ordinaryUser(t *testing.T) *ordinary {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root becomes somebody else")
 	}
@@ -449,21 +456,29 @@ func TestOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "sampler")
-	built.Copy(t, self, path)
-	as := func(args ...string) string {
-		cmd := exec.Command(path, args...)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		// A program that measures coverage prints more, but not to standard output.
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		return string(out)
+	o := &ordinary{t, dir, filepath.Join(dir, "sampler")}
+	built.Copy(t, self, o.path)
+	return o
+}
+
+func (o *ordinary) run(args ...string) string {
+	o.t.Helper()
+	cmd := exec.Command(o.path, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	// A program that measures coverage prints more, but not to standard output.
+	out, err := cmd.Output()
+	if err != nil {
+		o.t.Fatalf("%v\n%s", err, out)
 	}
+	return string(out)
+}
+
+// An ordinary user may sample his own processes. For others he gets an error in a sentence.
+func TestOrdinaryUser(t *testing.T) {
+	as := ordinaryUser(t)
 	for _, whom := range []string{"0", strconv.Itoa(os.Getpid())} {
 		t.Run(whom, func(t *testing.T) {
-			out := as("sample", whom)
+			out := as.run("sample", whom)
 			if !strings.HasPrefix(out, "stacks of ") || !strings.Contains(out, "cannot be sampled by this user") || !strings.Contains(out, "as root") || strings.Count(out, "\n") != 1 {
 				t.Errorf("%q", out)
 			}
@@ -474,7 +489,7 @@ func TestOrdinaryUser(t *testing.T) {
 		if limit("perf_event_paranoid", 0) > 2 {
 			t.Skip("the kernel allows no perf events to users without rights")
 		}
-		if out := as("sample", "own"); !strings.Contains(out, "perf: goOuter was seen") {
+		if out := as.run("sample", "own"); !strings.Contains(out, "perf: goOuter was seen") {
 			t.Errorf("%q", out)
 		}
 	})

@@ -33,6 +33,7 @@ type process struct {
 	told    bool
 	asked   bool      // key and command were looked up
 	lastAsk time.Time // when regions were last read
+	python  *interpreter
 }
 
 // ended is a thread that has ended.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -72,12 +73,28 @@ func burnInGo() {
 	}
 }
 
-// sampleAs samples and prints the result. "own" is this process itself.
+// sampleAs samples and prints the result. "own" is this process itself, "python" and a Python with
+// a script is a program of this user.
 func sampleAs(whom string) {
 	pid, _ := strconv.ParseInt(whom, 10, 32)
-	if whom == "own" {
+	function := "goOuter"
+	switch words := strings.Fields(whom); {
+	case whom == "own":
 		pid = int64(os.Getpid())
 		go burnInGo()
+	case words[0] == "python":
+		cmd := exec.Command(words[1], words[2], "shares")
+		in, err := cmd.StdinPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer cmd.Wait()
+		defer in.Close()
+		pid, function = int64(cmd.Process.Pid), "Outer.run"
 	}
 	s := New()
 	namer := symbol.NewNamer(s.Open, symbol.Recording)
@@ -87,7 +104,7 @@ func sampleAs(whom string) {
 	statistics, err := s.Sample(ctx, stack.Wish{PID: int32(pid), Rate: 99, For: time.Hour}, func(x *stack.Sample) {
 		namer.Name(x)
 		for _, f := range x.Frames {
-			if strings.HasSuffix(f.Name, "goOuter") {
+			if strings.HasSuffix(f.Name, function) {
 				seen = true
 				cancel()
 			}
@@ -97,7 +114,7 @@ func sampleAs(whom string) {
 	case err != nil:
 		fmt.Println(err)
 	case seen:
-		fmt.Printf("%s: goOuter was seen\n", statistics.How)
+		fmt.Printf("%s: %s was seen\n", statistics.How, function)
 	default:
 		fmt.Printf("%+v\n", statistics)
 	}

@@ -37,6 +37,7 @@ type session struct {
 	images     *images
 	written    *written
 	theKernel  *kernel // nil until the first frame needs it
+	pythons    pythons
 
 	frames []stack.Frame
 	sample stack.Sample
@@ -63,7 +64,7 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 		return stack.Statistics{}, fmt.Errorf("a rate of %d a second cannot be sampled: 1 to %d can", wish.Rate, stack.MaxRate)
 	}
 	s.images = newImages()
-	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images, written: newWritten()}
+	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images, written: newWritten(), pythons: pythons{left: pythonTime}}
 	x.statistics.How = "perf"
 	threads, err := threadsOf(wish.PID)
 	if err != nil {
@@ -90,6 +91,7 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 		x.statistics.How, x.statistics.Why = "proc", reason.Error()
 	}
 	err = x.run(ctx, reason)
+	x.pythons.close(x.processes)
 	x.statistics.Gone += x.processes.gone
 	return x.statistics, err
 }
@@ -223,6 +225,7 @@ func (x *session) run(ctx context.Context, reason error) error {
 		case <-ctx.Done():
 			alive = false
 		case <-ticks.C:
+		case <-x.pythons.woken():
 		}
 	}
 	x.drain(true)
@@ -303,7 +306,9 @@ func (x *session) hear(r *record) {
 			x.statistics.Gone++
 			return
 		}
+		x.pythons.taken = r.time
 		x.running(r)
+		x.pythons.taken = 0
 	default:
 		x.processes.hear(r)
 	}
@@ -373,6 +378,7 @@ func (x *session) send(q *process, tid int32, s stack.Sample) {
 	x.sample = s
 	x.sample.Thread = x.thread(q, tid)
 	x.written.name(q, x.sample.Frames)
+	x.interpret(q, tid, &x.sample)
 	x.statistics.Samples += int(s.Count)
 	x.give(&x.sample)
 }

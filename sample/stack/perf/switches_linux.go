@@ -313,7 +313,7 @@ func (m *switches) give(tid int32, w *wait, s stack.Sample) {
 }
 
 // waker returns who ended a wait, nil if that is unknown.
-func (m *switches) waker(w *waker) *stack.Waker {
+func (m *switches) waker(w *wakeup) *stack.Waker {
 	if !w.known {
 		return nil
 	}

@@ -34,11 +34,11 @@ type wait struct {
 	// frames and what it waits for are set instead if /proc said so.
 	frames []stack.Frame
 	what   string
-	waker  waker
+	waker  wakeup
 }
 
-// waker is who ended a wait.
-type waker struct {
+// wakeup is who ended a wait.
+type wakeup struct {
 	known, interrupt bool
 	pid, tid         int32
 	chain            []byte
@@ -112,7 +112,7 @@ func (w *waits) begin(tid int32) *wait {
 	default:
 		x = new(wait)
 	}
-	*x = wait{chain: x.chain[:0], waker: waker{chain: x.waker.chain[:0]}}
+	*x = wait{chain: x.chain[:0], waker: wakeup{chain: x.waker.chain[:0]}}
 	w.open[tid] = x
 	return x
 }
@@ -135,10 +135,10 @@ func (w *waits) woken(tid int32, by *switched, interrupt bool) {
 	chain := by.chain
 	if interrupt {
 		chain = chain[:min(len(chain), 8*(1+interruptFrames))]
-		x.waker = waker{known: true, interrupt: true, chain: append(x.waker.chain[:0], chain...)}
+		x.waker = wakeup{known: true, interrupt: true, chain: append(x.waker.chain[:0], chain...)}
 		return
 	}
-	x.waker = waker{known: true, pid: by.pid, tid: by.tid, chain: append(x.waker.chain[:0], chain...)}
+	x.waker = wakeup{known: true, pid: by.pid, tid: by.tid, chain: append(x.waker.chain[:0], chain...)}
 }
 
 // found takes in that a look in /proc found a thread waiting. If it was not heard of, it has

@@ -1,0 +1,206 @@
+package perf
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tachograph/sample/stack"
+)
+
+// pythonsHere returns the pythons of this machine that can be read.
+func pythonsHere(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	home, _ := os.UserHomeDir()
+	for _, version := range []string{"3.11", "3.12", "3.13", "3.14"} {
+		for _, where := range []string{"/usr/bin/python", "/usr/local/bin/python", filepath.Join(home, ".pyenv/versions", version+".*/bin/python")} {
+			names, _ := filepath.Glob(where + version)
+			for _, name := range names {
+				if out, err := exec.Command(name, "-c", "print(1)").Output(); err == nil && string(out) == "1\n" {
+					all = append(all, name)
+				}
+			}
+		}
+	}
+	if len(all) == 0 {
+		t.Skip("python3.11 is not installed")
+	}
+	return all
+}
+
+// functions are the functions of Python in a stack, the outermost first.
+func functions(x *stack.Sample) string {
+	var names []string
+	for _, f := range slices.Backward(x.Frames) {
+		if f.Start > 0 {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, ";")
+}
+
+// interpreted samples a Python program until there are enough samples of running threads with
+// functions of Python, and returns how often which were seen.
+func interpreted(t *testing.T, path, role string, enough int) (chains map[string]int, all []stack.Sample) {
+	t.Helper()
+	cmd := started(t, path, "testdata/busy.py", role)
+	known := 0
+	got, statistics := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 499}, func(g *seen, x *stack.Sample) bool {
+		if x.State == stack.Running && functions(x) != "" {
+			known++
+		}
+		return known >= enough
+	})
+	if statistics.Python != "" {
+		t.Error(statistics.Python)
+	}
+	chains = make(map[string]int)
+	for i := range got.all {
+		if x := &got.all[i]; x.State == stack.Running && functions(x) != "" {
+			chains[functions(x)]++
+		}
+	}
+	return chains, got.all
+}
+
+// share is the share of the chains that have a part.
+func share(chains map[string]int, part string) float64 {
+	n, of := 0, 0
+	for chain, count := range chains {
+		of += count
+		if strings.Contains(chain+";", part) {
+			n += count
+		}
+	}
+	return float64(n) / float64(max(of, 1))
+}
+
+// Functions of Python have the shares of time that the program gives them, with their files and
+// lines.
+func TestPythonShares(t *testing.T) {
+	needsPerf(t, false)
+	for _, path := range pythonsHere(t) {
+		t.Run(path, func(t *testing.T) {
+			chains, all := interpreted(t, path, "shares", 800)
+			heavy, light := share(chains, ";Outer.run;heavy;"), share(chains, ";Outer.run;light;")
+			if heavy < 0.65 || heavy > 0.75 || heavy+light < 0.97 {
+				t.Errorf("heavy has %.3f, light %.3f: want 0.7 and 0.3\n%v", heavy, light, chains)
+			}
+			lines := make(map[int]bool)
+			for _, x := range all {
+				for i, f := range x.Frames {
+					if f.Start > 0 && f.Name == "spin" {
+						if f.Start != 9 || f.Line < 9 || f.Line > 13 || filepath.Base(f.File) != "busy.py" || f.Image != nil {
+							t.Fatalf("%+v", f)
+						}
+						lines[f.Line] = true
+						if caller := x.Frames[i+1]; caller.Name == "heavy" && caller.Line != 17 || caller.Name == "light" && caller.Line != 21 {
+							t.Fatalf("%+v", caller)
+						}
+					}
+					if f.Name == "_PyEval_EvalFrameDefault" && x.State == stack.Running && functions(&x) != "" {
+						t.Fatalf("the loop is left: %+v", x.Frames)
+					}
+				}
+			}
+			if !lines[11] || !lines[12] {
+				t.Errorf("lines of the loop: %v", lines)
+			}
+		})
+	}
+}
+
+// Functions that C has called are seen with those that called C.
+func TestPythonCalledByC(t *testing.T) {
+	needsPerf(t, false)
+	for _, path := range pythonsHere(t) {
+		for role, want := range map[string]string{
+			"sort": ";through_sort;key;spin;",
+			"json": ";through_json;dumps;JSONEncoder.encode;JSONEncoder.iterencode;convert;spin;",
+		} {
+			t.Run(fmt.Sprint(path, " ", role), func(t *testing.T) {
+				chains, _ := interpreted(t, path, role, 200)
+				if got := share(chains, want); got < 0.7 {
+					t.Errorf("%s has %.3f: %v", want, got, chains)
+				}
+			})
+		}
+	}
+}
+
+// Threads that wait are seen where they wait in their program.
+func TestPythonWaits(t *testing.T) {
+	needsPerf(t, false)
+	for _, path := range pythonsHere(t) {
+		t.Run(path, func(t *testing.T) {
+			cmd := started(t, path, "testdata/busy.py", "waits")
+			want := []string{";waits_for_lock", ";sleeps", "main"}
+			found := make([]bool, len(want))
+			got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 99}, func(g *seen, x *stack.Sample) bool {
+				for i, chain := range want {
+					found[i] = found[i] || x.State == stack.Waiting && strings.HasSuffix(functions(x), chain)
+				}
+				return !slices.Contains(found, false)
+			})
+			if slices.Contains(found, false) {
+				t.Errorf("%v of %v: %v", found, want, got.waiting)
+			}
+			for i := range got.all {
+				if x := &got.all[i]; strings.HasSuffix(functions(x), ";waits_for_lock") && strings.Contains(x.Wait, "GIL") {
+					t.Errorf("a lock of the program's is taken for the GIL: %q", x.Wait)
+				}
+			}
+		})
+	}
+}
+
+// A thread that waits for the interpreter's lock says so, and which thread has it.
+func TestPythonLock(t *testing.T) {
+	needsPerf(t, false)
+	for _, path := range pythonsHere(t) {
+		t.Run(path, func(t *testing.T) {
+			cmd := started(t, path, "testdata/busy.py", "gil")
+			threads, held := make(map[uint64]bool), 0
+			got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 199}, func(g *seen, x *stack.Sample) bool {
+				threads[x.Thread.TID] = true
+				var holder uint64
+				if n, _ := fmt.Sscanf(x.Wait, "the GIL, held by thread %d", &holder); n == 1 && threads[holder] && holder != x.Thread.TID {
+					if !strings.Contains(functions(x), ";burns") {
+						t.Errorf("%s waits for the GIL in %v", functions(x), x.Frames)
+					}
+					held++
+				}
+				return held >= 20
+			})
+			if held < 20 {
+				t.Errorf("%d wait for the lock: %v", held, got.waiting)
+			}
+		})
+	}
+}
+
+// An ordinary user reads his own program.
+func TestPythonOfOrdinaryUser(t *testing.T) {
+	path := pythonsHere(t)[0]
+	script, err := os.ReadFile("testdata/busy.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := ordinaryUser(t)
+	needsPerf(t, false)
+	if limit("perf_event_paranoid", 0) > 2 {
+		t.Skip("the kernel allows no perf events to users without rights")
+	}
+	file := filepath.Join(as.dir, "busy.py")
+	if err := os.WriteFile(file, script, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := as.run("sample", "python", path, file); out != "perf: Outer.run was seen\n" {
+		t.Errorf("%q", out)
+	}
+}
