@@ -50,7 +50,7 @@ func interpreted(t *testing.T, path, role string, enough int) (chains map[string
 	t.Helper()
 	cmd := started(t, path, "testdata/busy.py", role)
 	known := 0
-	got, statistics := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 499}, func(g *seen, x *stack.Sample) bool {
+	got, statistics := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool {
 		if x.State == stack.Running && functions(x) != "" {
 			known++
 		}
@@ -86,12 +86,12 @@ func TestPythonShares(t *testing.T) {
 	needsPerf(t, false)
 	for _, path := range pythonsHere(t) {
 		t.Run(path, func(t *testing.T) {
-			chains, all := interpreted(t, path, "shares", 800)
+			chains, all := interpreted(t, path, "shares", 3000)
 			heavy, light := share(chains, ";Outer.run;heavy;"), share(chains, ";Outer.run;light;")
 			if heavy < 0.65 || heavy > 0.75 || heavy+light < 0.97 {
 				t.Errorf("heavy has %.3f, light %.3f: want 0.7 and 0.3\n%v", heavy, light, chains)
 			}
-			lines := make(map[int]bool)
+			lines, spins, calls := make(map[int]bool), 0, 0
 			for _, x := range all {
 				for i, f := range x.Frames {
 					if f.Start > 0 && f.Name == "spin" {
@@ -99,14 +99,19 @@ func TestPythonShares(t *testing.T) {
 							t.Fatalf("%+v", f)
 						}
 						lines[f.Line] = true
-						if caller := x.Frames[i+1]; caller.Name == "heavy" && caller.Line != 17 || caller.Name == "light" && caller.Line != 21 {
-							t.Fatalf("%+v", caller)
+						// The caller may just have been called again, and be at its beginning.
+						if caller := x.Frames[i+1]; caller.Name == "heavy" && caller.Line == 17 || caller.Name == "light" && caller.Line == 21 {
+							calls++
 						}
+						spins++
 					}
 					if f.Name == "_PyEval_EvalFrameDefault" && x.State == stack.Running && functions(&x) != "" {
 						t.Fatalf("the loop is left: %+v", x.Frames)
 					}
 				}
+			}
+			if calls < spins*9/10 {
+				t.Errorf("of %d calls, %d are at the line of the call", spins, calls)
 			}
 			if !lines[11] || !lines[12] {
 				t.Errorf("lines of the loop: %v", lines)

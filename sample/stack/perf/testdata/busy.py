@@ -26,7 +26,7 @@ class Outer:
         # Pieces of equal size would be in step with the sampling clock.
         pieces = random.Random(1)
         while True:
-            n = pieces.randrange(100, 3000)
+            n = pieces.randrange(20, 500)
             heavy(n)
             light(n)
 
