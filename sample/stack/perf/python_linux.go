@@ -214,9 +214,6 @@ func (x *session) waitsForLock(q *process, i *interpreter, tid int32, thread uin
 }
 
 func (p *pythons) close(processes *processes) {
-	if p.waker != nil {
-		p.waker.close()
-	}
 	for _, q := range processes.all {
 		if q.python != nil && q.python.memory != nil {
 			q.python.memory.close()

@@ -221,11 +221,15 @@ func (x *session) run(ctx context.Context, reason error) error {
 		if !now.Before(end) {
 			break
 		}
+		if w := x.pythons.waker; w != nil {
+			w.wait(ctx, min(pause, between))
+			alive = alive && ctx.Err() == nil
+			continue
+		}
 		select {
 		case <-ctx.Done():
 			alive = false
 		case <-ticks.C:
-		case <-x.pythons.woken():
 		}
 	}
 	x.drain(true)

@@ -1,91 +1,56 @@
 package perf
 
 import (
+	"context"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// waker says when the kernel has taken a sample. A program in Python is read after the sample of
+// waker waits until the kernel has taken a sample. A program in Python is read after the sample of
 // its thread was taken, so the sooner the better.
 type waker struct {
-	// woken gets something soon after a sample was taken.
-	woken chan struct{}
-	stop  chan struct{}
-	ended chan struct{}
-	pipe  [2]int
+	fds  []unix.PollFd
+	last time.Time
+	// deaf says that some ring does not say when it has samples: the thread whose events made it
+	// has ended, and other threads' events use it.
+	deaf bool
 }
 
 const (
 	// seldom is how often samples are looked for at most, on a machine with many processors.
 	seldom = 2 * time.Millisecond
-	// silent is how long the kernel is waited for if some processor does not say that it has
-	// samples: a thread that has ended has no events, but its ring has those of others.
+	// silent is how long to wait for rings that say nothing.
 	silent = 5 * time.Millisecond
 )
 
 func newWaker(e *events) *waker {
-	w := &waker{woken: make(chan struct{}), stop: make(chan struct{}), ended: make(chan struct{}), pipe: [2]int{-1, -1}}
-	fds := []unix.PollFd{{Fd: -1, Events: unix.POLLIN}}
-	if unix.Pipe2(w.pipe[:], unix.O_CLOEXEC) == nil {
-		fds[0].Fd = int32(w.pipe[0])
-	}
+	w := &waker{}
 	for i := range e.rings {
-		fds = append(fds, unix.PollFd{Fd: int32(e.rings[i].fd), Events: unix.POLLIN})
+		w.fds = append(w.fds, unix.PollFd{Fd: int32(e.rings[i].fd), Events: unix.POLLIN})
 	}
-	go w.run(fds)
 	return w
 }
 
-func (w *waker) run(fds []unix.PollFd) {
-	defer close(w.ended)
-	timeout := -1
-	if fds[0].Fd < 0 {
-		timeout = int(silent / time.Millisecond)
-	}
-	pause := time.NewTimer(seldom)
-	defer pause.Stop()
-	for {
-		if _, err := unix.Poll(fds, timeout); err != nil && err != unix.EINTR {
-			return
-		}
-		for i := 1; i < len(fds); i++ {
-			if fds[i].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
-				fds[i].Fd, timeout = -1, int(silent/time.Millisecond)
-			}
-		}
+// wait waits for a sample, and not for longer than most.
+func (w *waker) wait(ctx context.Context, most time.Duration) {
+	if early := seldom - time.Since(w.last); early > 0 {
 		select {
-		case <-w.stop:
+		case <-ctx.Done():
 			return
-		case w.woken <- struct{}{}:
-		}
-		select {
-		case <-w.stop:
-			return
-		case <-pause.C:
-			pause.Reset(seldom)
+		case <-time.After(early):
 		}
 	}
-}
-
-// close stops it. After that the events may be closed.
-func (w *waker) close() {
-	close(w.stop)
-	if w.pipe[1] >= 0 {
-		unix.Write(w.pipe[1], []byte{0})
+	if w.deaf {
+		most = min(most, silent)
 	}
-	<-w.ended
-	for _, fd := range w.pipe {
-		if fd >= 0 {
-			unix.Close(fd)
+	// It blocks this thread and not only this goroutine: waking another thread would take longer
+	// than reading the sample.
+	unix.Poll(w.fds, int(most/time.Millisecond))
+	for i := range w.fds {
+		if w.fds[i].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
+			w.fds[i].Fd, w.deaf = -1, true
 		}
 	}
-}
-
-// woken is where a waker says that there are samples; nil if there is none.
-func (p *pythons) woken() <-chan struct{} {
-	if p.waker == nil {
-		return nil
-	}
-	return p.waker.woken
+	w.last = time.Now()
 }

@@ -235,17 +235,17 @@ func (k *block) read(mem chain.Memory, at, size uint64) []byte {
 	if end < at {
 		return nil
 	}
-	for _, n := range [...]uint64{uint64(len(k.buf)), size} {
-		if n > end {
-			continue
-		}
-		k.at, k.n = end-n, n
-		if mem.Read(k.at, k.buf[:n]) {
-			return k.buf[n-size:][:size]
-		}
+	// From where its page begins: there may be nothing below.
+	const page = 4 << 10
+	k.at = at &^ (page - 1)
+	if end-k.at > uint64(len(k.buf)) {
+		k.at = end - uint64(len(k.buf))
 	}
-	k.n = 0
-	return nil
+	if k.n = end - k.at; !mem.Read(k.at, k.buf[:k.n]) {
+		k.n = 0
+		return nil
+	}
+	return k.buf[k.n-size:][:size]
 }
 
 // Lock is the lock that all threads of an interpreter share.
