@@ -189,6 +189,59 @@ func TestPythonLock(t *testing.T) {
 	}
 }
 
+// In a container threads have other numbers, and the interpreter knows only those.
+func TestPythonInContainer(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root makes containers")
+	}
+	tool, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Skip("unshare is not installed")
+	}
+	needsPerf(t, false)
+	cmd := started(t, tool, "--pid", "--fork", "--kill-child", pythonsHere(t)[0], "testdata/busy.py", "shares")
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var child int32
+	fmt.Sscan(string(text), &child)
+	ran, waited := 0, 0
+	got, _ := sampled(t, New(), stack.Wish{PID: child, Rate: 499}, func(g *seen, x *stack.Sample) bool {
+		switch chain := functions(x); {
+		case x.State == stack.Running && strings.Contains(chain, ";Outer.run"):
+			ran++
+		case x.State == stack.Waiting && strings.HasSuffix(chain, ";main"):
+			waited++
+		}
+		return ran > 20 && waited > 5
+	})
+	if ran <= 20 || waited <= 5 {
+		t.Errorf("it ran %d times and waited %d times: %v, %v", ran, waited, got.running, got.waiting)
+	}
+}
+
+// If all processes are sampled, those with Python are found, and those that begin later.
+func TestPythonAmongAll(t *testing.T) {
+	needsPerf(t, true)
+	path := pythonsHere(t)[0]
+	first := int32(started(t, path, "testdata/busy.py", "shares").Process.Pid)
+	var second int32
+	counts := make(map[int32]int)
+	sampled(t, New(), stack.Wish{Rate: 499}, func(g *seen, x *stack.Sample) bool {
+		if strings.Contains(functions(x), ";Outer.run") {
+			counts[x.Thread.PID]++
+		}
+		if second == 0 && counts[first] > 0 {
+			second = int32(started(t, path, "testdata/busy.py", "shares").Process.Pid)
+		}
+		return counts[first] > 20 && counts[second] > 20
+	})
+	if counts[first] <= 20 || counts[second] <= 20 {
+		t.Errorf("they were seen %d and %d times", counts[first], counts[second])
+	}
+}
+
 // An ordinary user reads his own program.
 func TestPythonOfOrdinaryUser(t *testing.T) {
 	path := pythonsHere(t)[0]
