@@ -105,7 +105,7 @@ var (
 )
 
 func errVersion(minor int) error {
-	return fmt.Errorf("Python 3.%d is not read: 3.11 to 3.14 are", minor)
+	return fmt.Errorf("this is Python 3.%d, and 3.11 to 3.14 are read", minor)
 }
 
 // minorOf returns the second number of a version as the interpreter has it: 0x030d00f0 is 3.13.

@@ -59,8 +59,8 @@ func TestWhatIsNotRead(t *testing.T) {
 		want string
 	}{
 		"no memory":      {func() *made { return &made{minor: 12} }, "cannot be read"},
-		"too old":        {func() *made { m := newMade(12); m.minor = 10; return m }, "Python 3.10 is not read: 3.11 to 3.14 are"},
-		"too new":        {func() *made { m := newMade(14); m.put(m.runtime, 8, 0x03100000); return m }, "Python 3.16 is not read"},
+		"too old":        {func() *made { m := newMade(12); m.minor = 10; return m }, "this is Python 3.10, and 3.11 to 3.14 are read"},
+		"too new":        {func() *made { m := newMade(14); m.put(m.runtime, 8, 0x03100000); return m }, "this is Python 3.16"},
 		"another two":    {func() *made { m := newMade(13); m.put(m.runtime, 8, 0x02070000); return m }, "table of offsets"},
 		"free-threaded":  {func() *made { m := newMade(13); m.put(m.runtime, 16, 1); return m }, "free-threaded Python is not read"},
 		"another table":  {func() *made { m := newMade(14); m.put(m.runtime, 8*51, 16); return m }, "table of offsets"},
@@ -68,7 +68,7 @@ func TestWhatIsNotRead(t *testing.T) {
 		"a huge frame":   {func() *made { m := newMade(13); m.put(m.runtime, 8*33, 257); return m }, "table of offsets"},
 		"a huge header":  {func() *made { m := newMade(13); m.put(m.runtime, 8*70, 1<<20); return m }, "table of offsets"},
 		"a lock at -1":   {func() *made { m := newMade(13); m.put(m.runtime, 8*17, 0); return m }, "table of offsets"},
-		"no known minor": {func() *made { m := newMade(11); m.minor = 0; return m }, "Python 3.0 is not read"},
+		"no known minor": {func() *made { m := newMade(11); m.minor = 0; return m }, "this is Python 3.0"},
 	} {
 		if _, err := c.make().open(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -161,11 +161,11 @@ func TestStrings(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	table := []byte{
-		0x80 | 0<<3 | 0, 0x12, // a unit on the same line
+		0x80, 0x12, // a unit on the same line
 		0x80 | (oneLine+1)<<3 | 3, 1, 2, // four on the next
-		0x80 | noColumns<<3 | 0, 0x40 | 0x0a, 0x02, // (2<<6|10)/2 = 69 lines further
+		0x80 | noColumns<<3, 0x40 | 0x0a, 0x02, // (2<<6|10)/2 = 69 lines further
 		0x80 | long<<3 | 1, 3, 0, 1, 1, // one line back
-		0x80 | noLine<<3 | 0,
+		0x80 | noLine<<3,
 		0x80 | noColumns<<3 | 7, // a number is missing
 	}
 	for offset, want := range map[uint64]int{
