@@ -198,6 +198,7 @@ func (x *session) run(ctx context.Context, reason error) error {
 	// A look counts as a whole number of the clock's samples.
 	each := max(1, (rate+looks-1)/looks)
 	w := &waiting{s: x, pid: x.wish.PID, count: uint32(each)}
+	defer w.memory.close()
 	between := time.Second * time.Duration(each) / time.Duration(rate)
 	began := time.Now()
 	end := began.Add(x.wish.For)

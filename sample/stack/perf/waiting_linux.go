@@ -13,12 +13,12 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Limits of looks at waiting threads. A thread takes some 50 microseconds, one that is skipped
+// Limits of looks at waiting threads. A thread takes some 70 microseconds, one that is skipped
 // 10: a process with very many threads costs a twentieth of a processor.
 const (
 	looksOne  = 10 // per second, for one process
 	looksAll  = 1
-	maxAsked  = 96   // threads of one process in a look; if it has more, they take turns
+	maxAsked  = 72   // threads of one process in a look; if it has more, they take turns
 	maxTasks  = 8192 // threads in a look at all processes
 	maxThread = 4 << 10
 )

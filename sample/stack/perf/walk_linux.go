@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -90,6 +92,8 @@ func (x *session) fromCall(q *process, pc, sp uint64, copied []byte, most int) (
 // memory copies stacks of threads that wait.
 type memory struct {
 	buf  []byte
+	of   *os.File // the memory of process pid
+	pid  int32
 	left time.Duration
 	hung map[int32]bool // processes whose memory could not be read in time
 }
@@ -114,22 +118,35 @@ func (m *memory) copy(pid int32, sp uint64) []byte {
 	if m.buf == nil {
 		m.buf = make([]byte, copyBytes)
 	}
-	buf, path := m.buf, fmt.Sprintf("/proc/%d/mem", pid)
-	n, err := symbol.Within(&m.left, oneCopy, func() (int, error) {
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if m.of == nil || m.pid != pid {
+		m.close()
+		of, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
 		if err != nil {
-			return 0, err
+			return nil
 		}
-		defer unix.Close(fd)
-		return unix.Pread(fd, buf, int64(sp))
-	})
-	if errors.Is(err, symbol.ErrSlow) {
-		m.hung[pid], m.buf = true, nil // the buffer may yet be written
+		m.of, m.pid = of, pid
 	}
-	if err != nil || n <= 0 {
+	buf, of := m.buf, m.of
+	n, err := symbol.Within(&m.left, oneCopy, func() (int, error) {
+		defer runtime.KeepAlive(of)
+		return unix.Pread(int(of.Fd()), buf, int64(sp))
+	})
+	switch {
+	case errors.Is(err, symbol.ErrSlow):
+		m.hung[pid], m.buf, m.of = true, nil, nil // both are still in use
+		return nil
+	case err != nil || n <= 0:
+		m.close() // it may be the memory of the program before an exec
 		return nil
 	}
 	return buf[:n]
+}
+
+func (m *memory) close() {
+	if m.of != nil {
+		m.of.Close()
+	}
+	m.of = nil
 }
 
 // joined adds to a walk that ended early the frames that the kernel found by frame pointers

@@ -44,7 +44,7 @@ func TestDebugTables(t *testing.T) {
 	if !ok || found.start != 0x401000 || found.size != 0x20 {
 		t.Fatalf("%v %+v", ok, found)
 	}
-	if r, ok := p.row(&found, 0x401010); !ok || r.shown() != "rsp+16 ra=c-8" {
+	if r, ok := p.row(&found, 0x401010); !ok || r.shown(&X86) != "rsp+16 ra=c-8" {
 		t.Errorf("%v %+v", ok, r)
 	}
 }

@@ -70,15 +70,26 @@ func (m *Image) made(address uint64) []byte {
 	return b
 }
 
-var intel = [registers]string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "ra"}
+// names are the registers' names, as readelf has them.
+var names = map[*Machine][]string{&X86: {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "ra"}, &ARM: arm()}
+
+func arm() []string {
+	var all []string
+	for i := range 31 {
+		all = append(all, fmt.Sprintf("x%d", i))
+	}
+	all[30] = "ra"
+	return append(all, "sp", "pc")
+}
 
 // shown returns a row as readelf shows it, without the registers of which nothing is said.
-func (r *row) shown() string {
+func (r *row) shown(m *Machine) string {
+	name := names[m]
 	var b bytes.Buffer
 	if r.cfa.kind == isValue {
 		b.WriteString("exp")
 	} else {
-		fmt.Fprintf(&b, "%s%+d", intel[r.cfa.register], r.cfa.value)
+		fmt.Fprintf(&b, "%s%+d", name[r.cfa.register], r.cfa.value)
 	}
 	for _, s := range r.rules {
 		text := ""
@@ -92,13 +103,13 @@ func (r *row) shown() string {
 		case isDistance:
 			text = fmt.Sprintf("v%+d", s.value)
 		case inRegister:
-			text = intel[s.rule.register]
+			text = name[s.rule.register]
 		case atValue:
 			text = "exp"
 		case isValue:
 			text = "vexp"
 		}
-		fmt.Fprintf(&b, " %s=%s", intel[s.register], text)
+		fmt.Fprintf(&b, " %s=%s", name[s.register], text)
 	}
 	return b.String()
 }
