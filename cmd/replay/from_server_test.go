@@ -14,6 +14,7 @@ import (
 
 	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/api/tachograph/v1/tachographv1connect"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/scope"
 	"tachograph/cmd/replay/internal/serve/ask"
 )
@@ -59,6 +60,21 @@ func TestFromServer(t *testing.T) {
 					firstDifference(own.Replace(wantOut+wantErr), gotOut+gotErr))
 			}
 		}
+	}
+}
+
+// TestNoWordsAreNotThoseOfTheServer asks without a word: the words with which the server was started
+// are not meant.
+func TestNoWordsAreNotThoseOfTheServer(t *testing.T) {
+	own := os.Args
+	t.Cleanup(func() { os.Args = own })
+	os.Args = []string{"replay", "serve", "--listen", "unix:s"}
+	dir := recordedMac(t, false)
+	server := serveCommands(t, ask.DefaultLimits, dir)
+	want, _, _ := replayWith(openStore, testNow, "--archive", dir)
+	want = strings.ReplaceAll(want, "--archive "+dir, "--from-server "+server)
+	if out, said, status := replayWith(openStore, testNow, "--from-server", server); status != cli.Yes || out != want {
+		t.Errorf("status %d, %q, %q", status, said, out)
 	}
 }
 

@@ -63,7 +63,8 @@ func (a *app) answer(args []string) error {
 func (a *app) execute(args []string) error {
 	a.answers, a.lines = answers, commandLines
 	root := a.command()
-	root.SetArgs(withNegatives(root, args))
+	// Without any words cobra would take those of the process, which are not those of a server's client.
+	root.SetArgs(append([]string{}, withNegatives(root, args)...))
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	if completing(args) {
