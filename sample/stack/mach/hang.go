@@ -8,19 +8,23 @@ import (
 	"time"
 
 	"tachograph/sample/stack"
+	"tachograph/sample/stack/chain"
 )
 
 // Some calls may never return: macOS 15 and later ask a daemon about tasks, which may wait for
-// a process that is not there, and a suspension may wait for a thread that does not stop. A
-// call is given up if it was under way at hangLooks looks in a row, hangLook apart, so that
-// this program certainly got to run.
+// a process that is not there, a suspension and a look at registers may wait for a thread that
+// does not stop, and memory and paths may be on a disk that does not answer. A call is given up if
+// it was under way at hangLooks looks in a row, hangLook apart, so that this program certainly
+// got to run. Resume and Close are not watched: the kernel waits for nothing in them, and the guard
+// calls them, too.
 const (
 	hangLook  = 500 * time.Millisecond
 	hangLooks = 10
 )
 
 // callNames are the names of the watched calls.
-var callNames = [...]string{callOpen: "task_for_pid", callThreads: "task_threads", callSuspend: "task_suspend2", callRead: "mach_vm_read", callShot: "stack_snapshot_with_config"}
+var callNames = [...]string{callOpen: "task_for_pid", callThreads: "task_threads", callSuspend: "task_suspend2", callRead: "mach_vm_read", callShot: "stack_snapshot_with_config",
+	callRegisters: "thread_get_state", callThread: "thread_info", callTask: "task_info", callProcess: "proc_pidinfo"}
 
 const (
 	callOpen = iota + 1
@@ -28,6 +32,10 @@ const (
 	callSuspend
 	callRead
 	callShot
+	callRegisters
+	callThread
+	callTask
+	callProcess
 )
 
 // watched is a kernel that records which call is under way.
@@ -74,6 +82,42 @@ func (w *watched) Read(task port, addr uint64, b []byte) bool {
 	w.begin(callRead)
 	defer w.end()
 	return w.kernel.Read(task, addr, b)
+}
+
+func (w *watched) Process(pid int32) (process, bool) {
+	w.begin(callProcess)
+	defer w.end()
+	return w.kernel.Process(pid)
+}
+
+func (w *watched) Mapped(pid int32, addr uint64) string {
+	w.begin(callProcess)
+	defer w.end()
+	return w.kernel.Mapped(pid, addr)
+}
+
+func (w *watched) Identify(thread port, id *identity) code {
+	w.begin(callThread)
+	defer w.end()
+	return w.kernel.Identify(thread, id)
+}
+
+func (w *watched) Describe(thread port, d *description) code {
+	w.begin(callThread)
+	defer w.end()
+	return w.kernel.Describe(thread, d)
+}
+
+func (w *watched) Registers(thread port, translated bool, r *chain.Registers) code {
+	w.begin(callRegisters)
+	defer w.end()
+	return w.kernel.Registers(thread, translated, r)
+}
+
+func (w *watched) Dyld(task port) (at, size uint64) {
+	w.begin(callTask)
+	defer w.end()
+	return w.kernel.Dyld(task)
 }
 
 func (w *watched) Shot(pid int32, flags uint64, read func([]byte)) error {

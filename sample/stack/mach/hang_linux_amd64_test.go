@@ -14,6 +14,10 @@ func TestCallsThatNeverReturn(t *testing.T) {
 		"opening":    {"delay task_read_for_pid never\n", "task_for_pid", "how stackshot"},
 		"suspending": {"delay task_suspend2 never pid 700\n", "task_suspend2", "how mach"},
 		"listing":    {"delay task_threads never\n", "task_threads", "how stackshot"},
+		"registers":  {"delay thread_get_state never pid 700\n", "thread_get_state", "how stackshot"},
+		"a thread":   {"delay thread_info never pid 700\n", "thread_info", "how stackshot"},
+		"images":     {"delay task_info never pid 700\n", "task_info", "how stackshot"},
+		"reading":    {"delay mach_vm_read_overwrite never pid 700\n", "mach_vm_read", "how stackshot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := simulated(t).run(t, frozen+c.scenario, first+";"+second+";"+all, "--speed", "10")
@@ -35,6 +39,27 @@ func TestCallsThatNeverReturn(t *testing.T) {
 		o := simulated(t).tidy(t, frozen+"host { root no; taskgated allow }\nself { as_uid 501 }\ndelay task_read_for_pid never\n", first+";"+second, "--speed", "10")
 		for command, hung := range map[string]int{first: 1, second: 0} {
 			if p := o.part(t, command); p.statistic(t, "hung") != hung || p.statistic(t, "samples") != 0 || !strings.Contains(p.text, "task_for_pid did not return") {
+				t.Errorf("%s:\n%s", command, p.text)
+			}
+		}
+	})
+	// A read that hangs while the process is suspended: the guard lets the process continue.
+	t.Run("reading what is suspended", func(t *testing.T) {
+		const alone = "sample 703 2s 100"
+		o := simulated(t).run(t, frozen+`
+process 703 { name alone; thread 0x771 { state 1; stack 0x10 0x20 } }
+delay mach_vm_read_overwrite never pid 703
+`, alone, "--speed", "10")
+		if p := o.part(t, alone); p.statistic(t, "hung") != 1 || !strings.Contains(o.report, "suspensions: 1,") || !strings.Contains(o.report, " 0 suspended threads") ||
+			strings.Contains(o.report, "left suspended") {
+			t.Errorf("%s\n%s", p.text, o.report)
+		}
+	})
+	// Nothing can be sampled of which nothing is known; the next session does not try.
+	t.Run("processes", func(t *testing.T) {
+		o := simulated(t).tidy(t, frozen+"delay proc_pidinfo never pid 700\n", first+";"+second+";"+all, "--speed", "10")
+		for command, hung := range map[string]int{first: 1, second: 0, all: 0} {
+			if p := o.part(t, command); p.statistic(t, "hung") != hung || p.statistic(t, "samples") != 0 || !strings.Contains(p.text, "error proc_pidinfo did not return") {
 				t.Errorf("%s:\n%s", command, p.text)
 			}
 		}

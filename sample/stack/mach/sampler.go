@@ -28,16 +28,19 @@ type refusals struct {
 	shot error // if set, why no stackshots are taken
 }
 
-// giveUp notes a call that did not return: it has used up a thread, and would use up another.
+// giveUp notes a call that did not return: it has used up a thread, and would use up another. What
+// needs it is given up.
 func (r *refusals) giveUp(call int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if call == callShot {
-		r.shot = hung(call)
-		return r.shot
+	why := hung(call)
+	if call != callShot {
+		r.task = why
 	}
-	r.task = hung(call)
-	return r.task
+	if call == callShot || call == callProcess { // nothing is sampled without the latter
+		r.shot = why
+	}
+	return why
 }
 
 func (r *refusals) givenUp() (task, shot error) {
@@ -119,6 +122,9 @@ func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack
 // look runs a session.
 func (s *Sampler) look(ctx context.Context, k kernel, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
 	rate := min(max(wish.Rate, 1), stack.MaxRate)
+	if task, shot := s.refused.givenUp(); task != nil && shot != nil {
+		return stack.Statistics{}, task
+	}
 	if wish.PID == 0 {
 		return s.shots(ctx, k, everybody, wish, give)
 	}
