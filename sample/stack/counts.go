@@ -50,7 +50,7 @@ func (c *Counts) Add(s *Statistics) {
 	defer c.mu.Unlock()
 	for i, n := range [numCounts]int{
 		countSessions: 1, countSamples: s.Samples, countMissed: s.Missed, countSuspensions: s.Suspensions, countTasks: s.Tasks,
-		countHung: s.Hung,
+		countHung: len(s.Hung),
 	} {
 		c.total[i] += uint64(max(0, n))
 	}

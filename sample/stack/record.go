@@ -132,7 +132,7 @@ func (s *Statistics) Event(from, at metric.Stamp, wish Wish, about, reason strin
 	if reason != "" {
 		text += ": " + reason
 	}
-	if s.Hung > 0 {
+	if len(s.Hung) > 0 {
 		text += "; " + s.Why
 	}
 	e := metric.Event{At: at, Kind: metric.EventStacks, Text: text, Labels: metric.Period(from.Time(), time.Duration(at.Cont-from.Cont))}
@@ -155,7 +155,7 @@ func (s *Statistics) Event(from, at metric.Stamp, wish Wish, about, reason strin
 	label("suspended_median_ns", s.Median, false)
 	label("suspended_longest_ns", s.Longest, false)
 	label("task_ports", int64(s.Tasks), false)
-	label("hung", int64(s.Hung), false)
+	label("hung", int64(len(s.Hung)), false)
 	label("waits", int64(s.Waits), false)
 	label("waits_lost", int64(s.WaitsLost), false)
 	for _, l := range []metric.Label{{Name: "suspended_up_to_ns", Value: s.Spread.String()}, {Name: "how", Value: s.How}, {Name: "why_failed", Value: s.Why},

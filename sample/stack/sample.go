@@ -135,10 +135,8 @@ type Statistics struct {
 	Spread                     Spread
 	// Tasks counts the task ports asked for: the kernel logs those that it refuses.
 	Tasks int
-	// Hung counts calls of the kernel that did not return; each uses up a thread for good.
-	Hung int
-	// HungCall is the name of the last such call.
-	HungCall string
+	// Hung are the calls of the kernel that did not return; each uses up a thread for good.
+	Hung []string
 	// Waits is how many waits were measured, and WaitsLost how many records of them the kernel
 	// could not keep. WaitsWhy says why waits were not measured, or not until the end.
 	Waits, WaitsLost int

@@ -147,8 +147,8 @@ func (p *sampling) sample(ctx context.Context, w StackWish) (stack.Statistics, s
 	wish := w.wish()
 	wish.Without = p.hungCalls()
 	stats, err := r.Run(ctx, sampler, wish)
-	p.hangs(stats.HungCall)
-	if err != nil && stats.Samples == 0 && stats.Hung == 0 {
+	p.hangs(stats.Hung)
+	if err != nil && stats.Samples == 0 && len(stats.Hung) == 0 {
 		return stats, "", err
 	}
 	p.counts.Add(&stats)
@@ -157,12 +157,14 @@ func (p *sampling) sample(ctx context.Context, w StackWish) (stack.Statistics, s
 	return stats, e.Text, err
 }
 
-// hangs notes that a call did not return. The next recorder reads it in the status file.
-func (p *sampling) hangs(call string) {
+// hangs notes calls that did not return. The next recorder reads them in the status file.
+func (p *sampling) hangs(calls []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if call != "" && !slices.Contains(p.hung, call) {
-		p.hung = append(p.hung, call)
+	for _, call := range calls {
+		if !slices.Contains(p.hung, call) {
+			p.hung = append(p.hung, call)
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ func (h *hanging) Sample(_ context.Context, wish stack.Wish, _ func(*stack.Sampl
 	if slices.Contains(wish.Without, "task_for_pid") {
 		return stack.Statistics{}, errors.New("task_for_pid is not called")
 	}
-	return stack.Statistics{Hung: 1, HungCall: "task_for_pid"}, errors.New("task_for_pid did not return")
+	return stack.Statistics{Hung: []string{"task_for_pid"}}, errors.New("task_for_pid did not return")
 }
 
 // A call that hangs costs a thread. It is made once in a boot, however often the recorder is

@@ -181,8 +181,8 @@ func (d dump) print(st stack.Statistics, err error) {
 	for _, l := range lines {
 		fmt.Println("got", l)
 	}
-	fmt.Printf("statistics rounds %d missed %d samples %d gone %d failed %d suspensions %d tasks %d longest %d hung %d how %s why %s\n",
-		st.Rounds, st.Missed, st.Samples, st.Gone, st.Failed, st.Suspensions, st.Tasks, st.Longest, st.Hung, st.How, st.Why)
+	fmt.Printf("statistics rounds %d missed %d samples %d gone %d failed %d suspensions %d tasks %d longest %d hung %d %v how %s why %s\n",
+		st.Rounds, st.Missed, st.Samples, st.Gone, st.Failed, st.Suspensions, st.Tasks, st.Longest, len(st.Hung), st.Hung, st.How, st.Why)
 	if err != nil {
 		fmt.Println("error", err)
 	}

@@ -22,7 +22,7 @@ func TestCallsThatNeverReturn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := simulated(t).run(t, frozen+c.scenario, first+";"+second+";"+all, "--speed", "10")
 			p := o.part(t, first)
-			if p.statistic(t, "hung") != 1 || p.statistic(t, "samples") == 0 || !strings.Contains(p.text, c.how) || !strings.Contains(p.text, "why "+c.call+" did not return") {
+			if p.statistic(t, "hung") != 1 || p.statistic(t, "samples") == 0 || !strings.Contains(p.text, c.how) || !strings.Contains(p.text, "why "+c.call+" did not return") || !strings.Contains(p.text, "hung 1 ["+c.call+"]") {
 				t.Errorf("the session in which it hangs:\n%s", p.text)
 			}
 			for _, later := range []string{second, all} {

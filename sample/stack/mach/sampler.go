@@ -72,11 +72,11 @@ func (r *refusals) add(key string) {
 // the task.
 func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
 	st, err := s.session(ctx, wish, give)
-	if st.Hung == 0 || st.Samples > 0 || wish.PID == 0 || ctx.Err() != nil {
+	if len(st.Hung) == 0 || st.Samples > 0 || wish.PID == 0 || ctx.Err() != nil {
 		return st, err
 	}
 	again, err := s.session(ctx, wish, give)
-	again.Hung += st.Hung
+	again.Hung = append(st.Hung, again.Hung...)
 	again.Tasks += st.Tasks
 	if again.Why == "" {
 		again.Why = st.Why
@@ -109,7 +109,7 @@ func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack
 		return own, ownErr
 	}
 	err = s.refused.giveUp(call)
-	st = stack.Statistics{How: "mach", Samples: g.close(), Hung: 1, HungCall: callNames[call], Why: err.Error(), Tasks: int(k.asked.Load())}
+	st = stack.Statistics{How: "mach", Samples: g.close(), Hung: []string{callNames[call]}, Why: err.Error(), Tasks: int(k.asked.Load())}
 	if call == callOpen {
 		st.Tasks++
 	}
