@@ -28,6 +28,10 @@ type Registers struct {
 // in the bits above.
 const Plain = 1<<47 - 1
 
+// async is set by asynchronous functions of Swift in the frame pointer that they save: their
+// frame has a pointer more. Addresses do not have this bit.
+const async = 1 << 60
+
 const (
 	block = 16 << 10 // size of one read, and the largest pages
 	page  = 4 << 10  // the smallest pages
@@ -60,7 +64,7 @@ func (w *Walker) Walk(mem Memory, r *Registers, frames []uint64) ([]uint64, stac
 	}
 	frames = append(frames, r.PC&Plain)
 	first := len(frames)
-	fp, sp := r.FP, r.SP // sp is the lowest address that the rest of the stack may have
+	fp, sp := r.FP&^async, r.SP // sp is the lowest address that the rest of the stack may have
 	// The first read begins at the stack pointer, and finds most of the frames.
 	if sp != 0 && sp&7 == 0 && (fp >= sp && fp-sp < block-16 || w.Rules != nil) {
 		to := fp
@@ -130,7 +134,7 @@ func (w *Walker) apply(mem Memory, rule Rule, sp, fp uint64) (caller, ret uint64
 		if !ok {
 			return 0, 0, false
 		}
-		caller = binary.LittleEndian.Uint64(b)
+		caller = binary.LittleEndian.Uint64(b) &^ async
 	}
 	b, ok := w.words(mem, top-8, 8)
 	if !ok {

@@ -55,6 +55,8 @@ func TestWalk(t *testing.T) {
 		{"no frame", nil, Registers{PC: 0x1000, SP: sp}, []uint64{0x1000}, stack.Whole},
 		{"signed", func(m *region) { m.put(fp, fp+0x40, 0x8a3f<<48|0x2000) }, Registers{PC: 0x1000, SP: sp, FP: fp},
 			[]uint64{0x1000, 0x2000, 0x3000, 0x4000}, stack.Whole},
+		{"asynchronous", func(m *region) { m.put(fp+0x40, async|fp+0x100, 0x3000) }, Registers{PC: 0x1000, SP: sp, FP: async | fp},
+			[]uint64{0x1000, 0x2000, 0x3000, 0x4000}, stack.Whole},
 		{"a loop", func(m *region) { m.put(fp+0x40, fp, 0x3000) }, Registers{PC: 0x1000, SP: sp, FP: fp}, []uint64{0x1000, 0x2000, 0x3000}, stack.Broken},
 		{"its own caller", func(m *region) { m.put(fp, fp, 0x2000) }, Registers{PC: 0x1000, SP: sp, FP: fp}, []uint64{0x1000, 0x2000}, stack.Broken},
 		{"unaligned", func(m *region) { m.put(fp, fp+0x43, 0x2000) }, Registers{PC: 0x1000, SP: sp, FP: fp}, []uint64{0x1000, 0x2000}, stack.Broken},

@@ -47,6 +47,7 @@ type images struct {
 	entries []macho.Entry
 	names   *names
 	frames  map[site]stack.Frame
+	learned int // how much has been read about images and functions that walks need
 	// the shared cache's, as stack.Image has them
 	cacheID    string
 	cacheSlide uint64
@@ -124,6 +125,7 @@ func (m *images) find(addr uint64) *image {
 	}
 	if !e.sought {
 		e.sought = true
+		m.learned++
 		if h, ok := macho.ReadHeader(m.mem, e.load); ok {
 			e.size = h.Size
 			path, _ := macho.Text(m.mem, e.path, maxPath)

@@ -87,17 +87,17 @@ func (r *rules) Rule(addr uint64, innermost bool) (rule chain.Rule, ok bool) {
 	return rule, known
 }
 
-// learn reads what was missing, so that another walk gets further; it returns false if nothing
-// was.
+// learn reads what was missing, so that another walk gets further; it returns false if there is
+// nothing, or no more may be kept.
 func (r *rules) learn() bool {
+	before := r.images.learned
 	for _, m := range r.missing[:r.n] {
 		if at, offset, in := r.images.unwind(m.addr); at != nil && !at.header.ARM {
 			r.images.code(at, in, offset, m.innermost)
 		}
 	}
-	n := r.n
 	r.n = 0
-	return n > 0
+	return r.images.learned != before
 }
 
 // unwind returns what the table of an image says about an address; nil if there is none.
@@ -109,6 +109,7 @@ func (m *images) unwind(addr uint64) (at *image, offset uint32, r compact.Range)
 	u := &at.unwinding
 	if !u.sought {
 		u.sought = true
+		m.learned++
 		if b := at.header.ReadUnwind(at.mem, &m.names.budget); b != nil {
 			u.table, _ = compact.Read(b)
 		}
@@ -134,6 +135,7 @@ func (m *images) code(at *image, r compact.Range, offset uint32, innermost bool)
 	if read || m.names.budget.Unwind < codeRead {
 		return f
 	}
+	m.learned++
 	m.names.budget.Unwind -= codeRead
 	f.Start = start
 	b := make([]byte, min(codeRead, at.header.Size-uint64(start)))

@@ -10,6 +10,11 @@ import (
 	"tachograph/sample/stack/macho"
 )
 
+// nothing is memory that cannot be read.
+type nothing struct{}
+
+func (nothing) Read(uint64, []byte) bool { return false }
+
 // Inside a suspension, rules are looked up without allocating, and what is missing is noted,
 // as far as there is room.
 func TestRulesInsideSuspensions(t *testing.T) {
@@ -31,6 +36,7 @@ func TestRulesInsideSuspensions(t *testing.T) {
 	m.list = append(m.list, mapped{load: other, size: 0x8000})
 	m.add(arm, 0x8000, &image{header: macho.Header{ARM: true}, unwinding: unwinding{sought: true, table: table}})
 	m.sort()
+	m.names.budget.Unwind = 0
 	r := rules{images: m}
 	for _, c := range []struct {
 		addr      uint64
@@ -54,6 +60,15 @@ func TestRulesInsideSuspensions(t *testing.T) {
 		rule, ok := r.Rule(c.addr, c.innermost)
 		if ok != c.ok || ok && rule != c.rule || r.n != c.missed {
 			t.Errorf("%#x, %v: %+v, %v, %d missed; want %+v, %v, %d", c.addr, c.innermost, rule, ok, r.n, c.rule, c.ok, c.missed)
+		}
+		if c.missed > 0 && c.addr < other {
+			// What may not be kept is not read again and again.
+			m.mem = &nothing{}
+			at.mem = m.mem
+			r.learn()
+			if r.Rule(c.addr, c.innermost); r.learn() {
+				t.Errorf("%#x: something more was read without a budget", c.addr)
+			}
 		}
 		if n := testing.AllocsPerRun(100, func() { r.Rule(c.addr, c.innermost) }); n > 0 {
 			t.Errorf("%#x, %v: %v allocations", c.addr, c.innermost, n)
