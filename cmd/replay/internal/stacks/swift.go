@@ -84,13 +84,21 @@ func (d *swiftReader) need(kinds ...swiftKind) swiftNode {
 	return n
 }
 
-// within returns the name of something in the context that is on the stack.
+// within returns the name of something in the context that is on the stack; "" if the context can
+// be no part of a name.
 func (d *swiftReader) within(name string) string {
 	c := d.need(identifier, nominal)
-	if d.failed = d.failed || c.text == "" || name == "" || len(c.text)+len(name) > maxSymbol; d.failed {
+	if d.failed = d.failed || name == "" || len(c.text)+len(name) > maxSymbol; d.failed || c.text == "" {
 		return ""
 	}
 	return c.text + "." + name
+}
+
+// function is within for what the symbol is about.
+func (d *swiftReader) function(name string) string {
+	text := d.within(name)
+	d.failed = d.failed || text == ""
+	return text
 }
 
 func (d *swiftReader) next() byte {
@@ -204,15 +212,18 @@ func (d *swiftReader) step() bool {
 		d.pop(generics)
 		d.functionType()
 		labels := d.labels(d.need(other))
-		d.push(entity, d.within(d.need(identifier).text)+labels)
+		d.push(entity, d.function(d.need(identifier).text)+labels)
 	case 'f':
 		known = d.special()
 	case 'v':
 		known = d.accessor()
 	case 'Z':
-		d.push(entity, "static "+d.need(entity).text)
+		d.push(entity, d.spelled("static ", entity))
 	case 'T':
 		known = d.thunk()
+	case 'M':
+		known = d.take("a")
+		d.push(entity, d.spelled("type metadata accessor for ", nominal))
 	default:
 		known = false
 	}
@@ -260,9 +271,9 @@ func (d *swiftReader) special() bool {
 	case 'c':
 		return d.initialiser(false)
 	case 'D':
-		return d.push(entity, d.within("__deallocating_deinit"))
+		return d.push(entity, d.function("__deallocating_deinit"))
 	case 'd':
-		return d.push(entity, d.within("deinit"))
+		return d.push(entity, d.function("deinit"))
 	case 'U':
 		return d.closure("closure #")
 	case 'u':
@@ -281,15 +292,14 @@ func (d *swiftReader) initialiser(allocates bool) bool {
 	if allocates && len(d.stack) > 0 && d.stack[len(d.stack)-1].class {
 		name = "__allocating_init"
 	}
-	return d.push(entity, d.within(name)+labels)
+	return d.push(entity, d.function(name)+labels)
 }
 
 func (d *swiftReader) closure(name string) bool {
 	n := d.index()
 	d.pop(generics)
 	d.need(other)
-	in := d.need(entity)
-	return d.push(entity, name+strconv.Itoa(n+1)+" in "+in.text)
+	return d.push(entity, d.spelled(name+strconv.Itoa(n+1)+" in ", entity))
 }
 
 var accessors = map[byte]string{'g': "getter", 's': "setter", 'M': "modify", 'r': "read", 'w': "willset", 'W': "didset"}
@@ -300,22 +310,5 @@ func (d *swiftReader) accessor() bool {
 	if name == "" || of.parameters > 0 {
 		return false
 	}
-	return d.push(entity, d.within(d.need(identifier).text)+"."+name)
-}
-
-// thunk reads what compilers make of a function.
-func (d *swiftReader) thunk() bool {
-	switch d.next() {
-	case 'o':
-		return d.push(entity, "@objc "+d.need(entity).text)
-	case 'm':
-		return d.push(entity, "merged "+d.need(entity).text)
-	case 'Y':
-		n := d.index()
-		return d.push(entity, "("+strconv.Itoa(n)+") suspend resume partial function for "+d.need(entity).text)
-	case 'Q':
-		n := d.index()
-		return d.push(entity, "("+strconv.Itoa(n)+") await resume partial function for "+d.need(entity).text)
-	}
-	return false
+	return d.push(entity, d.function(d.need(identifier).text)+"."+name)
 }

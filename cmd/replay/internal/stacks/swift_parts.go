@@ -125,10 +125,7 @@ func (d *swiftReader) tuple() {
 
 func (d *swiftReader) protocols() {
 	if _, none := d.pop(empty); !none {
-		for last := false; !last && !d.failed; {
-			_, last = d.pop(first)
-			d.need(nominal)
-		}
+		d.typeList()
 	}
 	d.push(other, "")
 }

@@ -37,6 +37,12 @@ func TestSwift(t *testing.T) {
 		{"$s4main3fooyyYaFTQ1_", "(2) await resume partial function for main.foo()"},
 		{"$s3abc6testityySiFTm", "merged abc.testit(_:)"},
 		{"$s4main3FooC3baryyFTo", "@objc main.Foo.bar()"},
+		{"$s4main3fooyyFyyXEfU_TA", "partial apply for closure #1 in main.foo()"},
+		{"$s4Test6testityyxlFAA8MystructV_TB5", "specialized Test.testit(_:)"},
+		{"$s4main3fooyyx_q_tr0_lFSi_SSTg5", "specialized main.foo(_:_:)"},
+		{"$s4main3fooyyxlFSi_Tg5Tf4nd_n", "specialized specialized main.foo(_:)"},
+		{"$s4main3useyyAA3FooV_AA3BarCyAA3BazOGSgtF", "main.use(_:_:)"},
+		{"$s4main3FooVMa", "type metadata accessor for main.Foo"},
 		{"$sSS4mainE3fooyyF", "Swift.String.foo()"},
 		{"$sSa4mainE3foo3bary1d_tF", "$sSa4mainE3foo3bary1d_tF"}, // no type before the label
 		{"$s4main3FooPAAE3bazyyF", "main.Foo.baz()"},
@@ -54,7 +60,7 @@ func TestSwift(t *testing.T) {
 // What is not understood stays as it is.
 func TestSwiftUnknown(t *testing.T) {
 	for _, s := range []string{
-		"$s", "$s4main", "$s4main3FooV", "$s4main3FooV3baryy", "$s4main3FooVMa", "$s4main3FooVWOe", "$s4main3fooyyFTwx",
+		"$s", "$s4main", "$s4main3FooV", "$s4main3FooV3baryy", "$s4main3FooVMn", "$s4mainMa", "$s4main3fooyyFTf3pfpf_n", "$s4main3FooVWOe", "$s4main3fooyyFTwx",
 		"$s7example1fyyYF", "$s4main1gyySiXCvp", "$s4main6testityyYFTu", "$s0059xxxxxxxxxxxxxxx_ttttttttBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBee",
 		"$sxq_Ifgnr_D", "$sSD5IndexVy__GD", "$s1A1gyyxlFx_qd__t_Ti5", "$sAA3FooV3baryyF", "$s4main3barL_yyF", "$ss5print_9separator10terminatoryypfC",
 		"$s3red4testyAA3ResOyxSayq_GAEs5ErrorAAq_sAFHD1__HCg_GADyxq_GsAFR_r0_lF", "$s10Foundation4main2eeoiySbAC_ACtFZ", "$s4main3FooVyyF", "$sSSyyF",
