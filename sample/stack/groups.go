@@ -106,6 +106,6 @@ func Groups() [numGroups]*metric.Group {
 			metric.Desc{Name: Waited, PMID: 5, Type: metric.U64, Units: metric.Nanoseconds,
 				Help: "How long a thread's waits with this stack lasted that ended in the last second",
 				LongHelp: "Only where the kernel reported when the waits began and ended; also those that lasted until the sampling ended. " +
-					"On Linux that is the time until the thread had a processor again."}),
+					"On Linux that is the time until the thread had a processor again, on macOS how long a waiting thread has run on no processor since the last look at it."}),
 	}
 }

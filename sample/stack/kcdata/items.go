@@ -15,6 +15,7 @@ const (
 	array          = 0x20 // to 0x2f: with this many bytes of padding
 	loadInfo       = 0x31
 	timebase       = 0x32
+	machTime       = 0x33
 
 	inTask        = 0x903
 	inThread      = 0x904

@@ -1,6 +1,9 @@
 package kcdata
 
-import "errors"
+import (
+	"errors"
+	"math/bits"
+)
 
 // Errors of a stackshot as a whole.
 var (
@@ -43,6 +46,8 @@ type Task struct {
 	Cache     uint32
 	Suspended bool
 	Threads   []Thread
+	// At is when the stackshot was taken, in nanoseconds of the kernel's own clock; 0 if unknown.
+	At uint64
 }
 
 // Flags and states of threads.
@@ -62,6 +67,9 @@ type Thread struct {
 	User        []uint64
 	Kernel      []uint64
 	Wait        Wait
+	// Off is for how many nanoseconds no processor has run the thread; 0 if that is not known, or
+	// one runs it.
+	Off uint64
 }
 
 // Wait is what a thread waits for.
@@ -74,6 +82,7 @@ type Wait struct {
 type reader struct {
 	shot         Shot
 	numer, denom uint64
+	now          uint64 // in the kernel's own ticks
 	inside       [maxDepth]uint32
 	depth        int
 	cache        *Cache // the cache whose items follow
@@ -106,7 +115,7 @@ func Read(b []byte, each func(*Task, []Cache)) (Shot, error) {
 		}
 		switch it.kind {
 		case end:
-			r.shot.Nanoseconds = r.shot.Nanoseconds / r.denom * r.numer
+			r.shot.Nanoseconds = r.nanoseconds(r.shot.Nanoseconds)
 			return r.shot, nil
 		case containerBegin:
 			if r.depth == maxDepth || len(it.data) < 4 {
@@ -129,7 +138,7 @@ func (r *reader) begin(kind uint32) {
 	r.depth++
 	switch {
 	case kind == inTask && r.depth == 1:
-		r.task = Task{Images: r.task.Images[:0], Threads: r.task.Threads[:0]}
+		r.task = Task{Images: r.task.Images[:0], Threads: r.task.Threads[:0], At: r.nanoseconds(r.now)}
 		r.hasTask, r.addresses = false, r.addresses[:0]
 	case kind == inThread && r.where() == inThread:
 		r.task.Threads = append(r.task.Threads, Thread{})
@@ -178,6 +187,8 @@ func (r *reader) general(it *item) {
 		if n, d := le.Uint32(it.data), le.Uint32(it.data[4:]); n > 0 && d > 0 {
 			r.numer, r.denom = uint64(n), uint64(d)
 		}
+	case it.kind == machTime && len(it.data) >= 8 && r.depth == 0:
+		r.now = le.Uint64(it.data)
 	case it.kind == duration && len(it.data) >= 8:
 		r.shot.Nanoseconds = le.Uint64(it.data)
 	case it.kind == cacheInfoNew && len(it.data) >= 44 && r.cache != nil:
@@ -236,6 +247,9 @@ func (r *reader) ofThread(it *item, t *Thread) {
 	switch {
 	case it.kind == thread && it.each == 0 && len(it.data) >= 92:
 		t.ID, t.Flags, t.State = le.Uint64(it.data), le.Uint64(it.data[64:]), le.Uint32(it.data[88:])
+		if last := le.Uint64(it.data[72:]); last > 0 && last < r.now && t.Flags&FlagOnCore == 0 {
+			t.Off = r.nanoseconds(r.now - last)
+		}
 	case it.kind == threadName && it.each == 0:
 		t.Name = it.text()
 	case it.kind == queueLabel && it.each == 0:
@@ -245,6 +259,16 @@ func (r *reader) ofThread(it *item, t *Thread) {
 	case it.kind == kernelStack && it.each > 0:
 		t.Kernel = r.keep(it)
 	}
+}
+
+// nanoseconds returns how long so many of the kernel's ticks are.
+func (r *reader) nanoseconds(ticks uint64) uint64 {
+	whole, rest := bits.Mul64(ticks, r.numer)
+	if whole >= r.denom {
+		return 0 // no clock has run for so long
+	}
+	n, _ := bits.Div64(whole, rest, r.denom)
+	return n
 }
 
 // keep stores the addresses of a stack with those of the task's other stacks.

@@ -46,6 +46,7 @@ func (s *shot) thread(id, flags uint64, state uint32, more func()) {
 	b := make([]byte, 128)
 	le.PutUint64(b, id)
 	le.PutUint64(b[64:], flags)
+	le.PutUint64(b[72:], 2400+id) // when it ran last
 	le.PutUint32(b[88:], state)
 	s.begin(inThread, id)
 	s.record(thread, b)
@@ -63,6 +64,7 @@ func example() shot {
 	var s shot
 	s.item(beginShot, 0, nil)
 	s.record(timebase, append(le.AppendUint32(nil, 125), 3, 0, 0, 0))
+	s.record(machTime, words(4800))
 	s.text(0x90f, "Darwin Kernel Version 25")
 	s.begin(inCache, 1)
 	s.record(cacheInfoNew, append(words(0x4c4000, 0x1111, 0x2222, 0x1804c4000, 0x1804c4000), 1, 0, 0, 0, 1, 0, 0, 0))
@@ -98,9 +100,9 @@ func example() shot {
 func told(b []byte) (string, error) {
 	var out strings.Builder
 	all, err := Read(b, func(t *Task, _ []Cache) {
-		fmt.Fprintf(&out, "%d %s unique %d cache %d suspended %v images %x\n", t.PID, t.Command, t.Unique, t.Cache, t.Suspended, t.Images)
+		fmt.Fprintf(&out, "%d %s unique %d at %d cache %d suspended %v images %x\n", t.PID, t.Command, t.Unique, t.At, t.Cache, t.Suspended, t.Images)
 		for _, h := range t.Threads {
-			fmt.Fprintf(&out, "  %x %x %x %q %q user %x kernel %x wait %q\n", h.ID, h.Flags, h.State, h.Name, h.Queue, h.User, h.Kernel, h.Wait)
+			fmt.Fprintf(&out, "  %x %x %x %q %q user %x kernel %x wait %q of %d off %d ns\n", h.ID, h.Flags, h.State, h.Name, h.Queue, h.User, h.Kernel, h.Wait, h.Wait.Thread(), h.Off)
 		}
 	})
 	for _, c := range all.Caches {
@@ -111,11 +113,11 @@ func told(b []byte) (string, error) {
 }
 
 func TestRead(t *testing.T) {
-	const want = `700 app unique 77 cache 0 suspended true images [{104a30000 bbaa000000000000ddcc000000000000}]
-  711 800 4 "main" "com.apple.main-thread" user [1 2 3] kernel [fffffe0007b00000] wait ""
-  78f 8080 1 "" "" user [4 5] kernel [] wait "pthread mutex held by thread 1809"
-701 a command of the greatest length unique 78 cache 2 suspended false images []
-  731 0 2 "" "" user [] kernel [] wait ""
+	const want = `700 app unique 77 at 200000 cache 0 suspended true images [{104a30000 bbaa000000000000ddcc000000000000}]
+  711 800 4 "main" "com.apple.main-thread" user [1 2 3] kernel [fffffe0007b00000] wait "" of 0 off 0 ns
+  78f 8080 1 "" "" user [4 5] kernel [] wait "pthread mutex held by thread 1809" of 1809 off 19375 ns
+701 a command of the greatest length unique 78 at 200000 cache 2 suspended false images []
+  731 0 2 "" "" user [] kernel [] wait "" of 0 off 23291 ns
 cache 1 4c4000 2
 1000000 ns, 2 tasks
 `

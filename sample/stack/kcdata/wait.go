@@ -30,6 +30,14 @@ var waits = [...]struct{ text, owner string }{
 // Owners from here on are none: the kernel could not find the owner.
 const specialOwners = 1<<64 - 256
 
+// Thread returns the ID of the thread that has what is waited for; 0 if none is known.
+func (w Wait) Thread() uint64 {
+	if int(w.Kind) >= len(waits) || waits[w.Kind].owner != "thread" || w.Owner >= specialOwners {
+		return 0
+	}
+	return w.Owner
+}
+
 // String describes what the thread waits for; "" if that is not known.
 func (w Wait) String() string {
 	if int(w.Kind) >= len(waits) || w.Kind == 0 {

@@ -133,6 +133,13 @@ type dump map[string]int
 
 func (d dump) give(s *stack.Sample) {
 	h := s.Thread
+	if s.Waited > 0 {
+		text := fmt.Sprintf("waited %d/%x", h.PID, h.TID)
+		if w := s.Waker; w != nil {
+			text += fmt.Sprintf(" for %d/%s/%s/%x|%s|%s", w.Thread.PID, w.Thread.Process, w.Thread.Command, w.Thread.TID, w.Thread.Name, w.Thread.Queue)
+		}
+		d[text] += int(s.Waited / 1e6)
+	}
 	d[fmt.Sprintf("%d/%s/%s/%x|%s|%s|%d|%s|%d|%s", h.PID, h.Process, h.Command, h.TID, h.Name, h.Queue, s.State, s.Wait, s.End, frames(s))]++
 }
 
@@ -175,11 +182,14 @@ func frames(s *stack.Sample) string {
 func (d dump) print(st stack.Statistics, err error) {
 	var lines []string
 	for text, n := range d {
+		if !strings.HasPrefix(text, "waited ") {
+			text = "got " + text
+		}
 		lines = append(lines, fmt.Sprintf("%s = %d", text, n))
 	}
 	sort.Strings(lines)
 	for _, l := range lines {
-		fmt.Println("got", l)
+		fmt.Println(l)
 	}
 	fmt.Printf("statistics rounds %d missed %d samples %d gone %d failed %d suspensions %d tasks %d longest %d hung %d %v how %s why %s\n",
 		st.Rounds, st.Missed, st.Samples, st.Gone, st.Failed, st.Suspensions, st.Tasks, st.Longest, len(st.Hung), st.Hung, st.How, st.Why)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +88,16 @@ func TestStacks(t *testing.T) {
 				t.Errorf("%s: %s", thread, text)
 			}
 		}
+	}
+	// Between two stackshots, a thread that has not run since before them has waited, for the one
+	// that has the lock.
+	if found := regexp.MustCompile(`(?m)^waited 700/716 for 700/7000/app/711\|main\|com.apple.main-thread = (\d+)$`).FindStringSubmatch(p.text); found == nil {
+		t.Errorf("it is not known how long a thread waited, and for whom:\n%s", p.text)
+	} else if ms, _ := strconv.Atoi(found[1]); ms < 300 || ms > 700 {
+		t.Errorf("a thread waited %d ms between two stackshots, which are taken twice a second", ms)
+	}
+	if strings.Contains(p.text, "waited 700/711") || strings.Contains(p.text, "waited 700/714") {
+		t.Errorf("a running thread waited:\n%s", p.text)
 	}
 	if p.statistic(t, "rounds") != 2 || !strings.Contains(p.text, "how stackshot (at most 2 a second: each stops all processors, for 3ms)") || p.statistic(t, "longest") != 3e6 {
 		t.Errorf("stackshots:\n%s", p.text)

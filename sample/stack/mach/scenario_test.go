@@ -51,7 +51,7 @@ process 700 {
   thread 0x713 { stack main+4*650 thread_start+8 tail }
   thread 0x714 { state 1; cycle { stack compute+0x10 main+0x24 weight 7; stack loop+0x8 main+0x24 weight 3 } }
   thread 0x715 { state 1; moving yes; cycle { stack compute+4 loop+4 main+4; stack util+4 main+4 } }
-  thread 0x716 { stack ___psynch_cvwait+8 pthread_start+0x10 thread_start+8 tail }
+  thread 0x716 { stack ___psynch_cvwait+8 pthread_start+0x10 thread_start+8 tail; wait mutex owner 0x711; last_run 0 }
   thread 0x717 { stack secret+4 0x105000910 0x104a40000 }
   thread 0x721 { stack 0x1 0x2 0x3 0x4 break loop 1 }
   thread 0x722 { stack 0x1 0x2 0x3 0x4 break self 0 }

@@ -42,8 +42,10 @@ type shots struct {
 	pid      int32
 	where    *whereabouts
 	lengths  durations
+	at, last uint64 // when this stackshot was taken, and the one before
 	statuses stack.Statistics
 	sample   stack.Sample
+	waker    stack.Waker
 	give     func(*stack.Sample)
 }
 
@@ -112,8 +114,10 @@ func (s *shots) take() error {
 		flags |= shotLayout
 	}
 	seen := 0
+	s.last = s.at
 	err := s.shot(s.pid, flags, func(t *kcdata.Task) {
 		seen++
+		s.at = t.At
 		s.task(t)
 	})
 	s.where.laidOut = s.where.laidOut || err == nil
@@ -154,6 +158,7 @@ func (s *shots) task(t *kcdata.Task) {
 		if h.State&kcdata.StateRunning != 0 {
 			s.sample.State, s.sample.Wait = stack.Running, ""
 		}
+		s.waited(t, h)
 		s.sample.End = stack.Whole
 		if h.Flags&kcdata.FlagTruncated != 0 {
 			s.sample.End = stack.Broken
@@ -171,6 +176,29 @@ func (s *shots) task(t *kcdata.Task) {
 		if s.sample.Frames = f; len(f) > 0 {
 			s.statuses.Samples++
 			s.give(&s.sample)
+		}
+	}
+}
+
+// waited says of a waiting thread how long it has waited since the last stackshot, and whom it
+// waits for.
+func (s *shots) waited(t *kcdata.Task, h *kcdata.Thread) {
+	s.sample.Waited, s.sample.Waker = 0, nil
+	if s.sample.State != stack.Waiting {
+		return
+	}
+	if s.last > 0 && s.last < t.At {
+		s.sample.Waited = min(h.Off, t.At-s.last)
+	}
+	if id := h.Wait.Thread(); id != 0 {
+		for i := range t.Threads {
+			if o := &t.Threads[i]; o.ID == id {
+				who := s.sample.Thread
+				who.TID, who.Name, who.Queue = id, printable(o.Name), printable(o.Queue)
+				s.waker.Thread = who
+				s.sample.Waker = &s.waker
+				return
+			}
 		}
 	}
 }

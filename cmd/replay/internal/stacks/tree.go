@@ -153,7 +153,10 @@ func (p *Profile) counted(state State) (list []*Stack) {
 func (p *Profile) waitText(k *Stack, state State) string {
 	switch {
 	case state == Running:
-	case state == Waited && k.Waker != nil && k.Waker.Place >= 0:
+	case k.Waker != nil && k.Waker.Thread >= 0 && k.Waker.Place < 0:
+		// A stackshot says who has what is waited for.
+		return "waits: " + k.Wait + ": " + p.WakerText(k.Waker)
+	case state == Waited && k.Waker != nil:
 		return "woken by " + p.WakerText(k.Waker)
 	case k.Wait != "" && !p.says(k.Place, k.Wait):
 		return "waits: " + k.Wait
