@@ -59,6 +59,9 @@ func (s *stacksAnswer) samplings(p *stacks.Profile) {
 				text += ": " + why
 			}
 		}
+		if why := e.Label("why_no_waits"); why != "" {
+			text += "; " + why
+		}
 		if why := e.Label("why_no_python"); why != "" {
 			text += "; functions of Python are missing: " + why
 		}

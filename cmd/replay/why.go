@@ -189,7 +189,11 @@ func (q *whyAnswer) claimsCell(w *why.Answer, list []why.Claim) out.Cell {
 			from, to := instant(w.Calm.From), instant(w.Calm.To)
 			one.Usual, one.UsualFrom, one.UsualTo = &c.Usual, &from, &to
 		}
-		one.Command = q.a.moreCommand(w.Host.Name, q.a.rangeWords([]string{c.Metric}, cmp.Or(c.Key, c.Instance), c.From, c.To), false)
+		more := c.More
+		if more == nil {
+			more = q.a.rangeWords([]string{c.Metric}, cmp.Or(c.Key, c.Instance), c.From, c.To)
+		}
+		one.Command = q.a.moreCommand(w.Host.Name, more, false)
 		told = append(told, one)
 	}
 	text, err := json.Marshal(told)

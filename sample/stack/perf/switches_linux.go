@@ -1,7 +1,9 @@
 package perf
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +91,9 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 	if err := m.wake(cpus, threads, pages); err != nil {
 		m.wakes.close()
 		x.statistics.WaitsWhy = "who ended waits is unknown: " + err.Error()
+		if errors.Is(err, fs.ErrNotExist) {
+			x.statistics.WaitsWhy = "who ended waits is unknown: mount tracefs at /sys/kernel/tracing"
+		}
 	}
 	for i := range m.events.rings {
 		m.sources = append(m.sources, source{ring: &m.events.rings[i]})

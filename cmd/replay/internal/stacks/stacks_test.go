@@ -418,3 +418,56 @@ func TestMeasuredWaits(t *testing.T) {
 		t.Errorf("the tree of samples has %d ns waited and %d samples", n.Waited, n.Count)
 	}
 }
+
+// The chain of who waited for whom ends where a thread waited for no other, or did not wait.
+func TestBlame(t *testing.T) {
+	thread := func(tid uint64, name string) stack.Thread {
+		return stack.Thread{PID: 700, Process: "700/100", Command: "ledger", TID: tid, Name: name}
+	}
+	main, one, two := thread(700, ""), thread(701, "one"), thread(702, "two")
+	waits := func(who stack.Thread, seconds float64, wait string, by *stack.Thread, call string) stack.Sample {
+		s := stack.Sample{Thread: who, State: stack.Waiting, Wait: wait, Waited: uint64(seconds * 1e9), Frames: stackstest.Frames(stackstest.In(stackstest.App, 1, "run"),
+			stackstest.In(stackstest.Libc, uint64(len(call)), call), stackstest.Kernel(wait))}
+		if by != nil {
+			s.Waker = &stack.Waker{Thread: *by}
+		}
+		return s
+	}
+	other := stack.Thread{PID: 800, Process: "800/9", Command: "journal", TID: 800}
+	runs := stack.Sample{Thread: one, Count: 99, Frames: stackstest.Frames(stackstest.In(stackstest.App, 9, "compute"))}
+	for name, c := range map[string]struct {
+		samples []stack.Sample
+		want    string
+	}{
+		"a call":              {[]stack.Sample{waits(main, 0.9, "folio_wait", nil, "fsync")}, "main of ledger (700) waited 900 ms for fsync"},
+		"for a thread":        {[]stack.Sample{waits(main, 0.9, "futex", &one, "lock"), runs}, "main of ledger (700) waited 900 ms for one"},
+		"which waits":         {[]stack.Sample{waits(main, 0.9, "futex", &one, "lock"), waits(one, 0.8, "futex", &two, "lock"), waits(two, 0.7, "folio_wait", nil, "fsync")}, "main of ledger (700) waited 900 ms for one, which waited 800 ms for two, which waited 700 ms for fsync"},
+		"which sleeps":        {[]stack.Sample{waits(main, 0.9, "futex", &one, "lock"), waits(one, 0.8, "hrtimer_nanosleep", nil, "usleep")}, "main of ledger (700) waited 900 ms for one, which waited 800 ms for usleep"},
+		"which waits little":  {[]stack.Sample{waits(main, 0.9, "futex", &one, "lock"), waits(one, 0.3, "folio_wait", nil, "fsync")}, "main of ledger (700) waited 900 ms for one"},
+		"for each other":      {[]stack.Sample{waits(main, 0.9, "futex", &one, "lock"), waits(one, 0.8, "futex", &main, "lock")}, "main of ledger (700) waited 900 ms for one, which waited 800 ms for main"},
+		"for another process": {[]stack.Sample{waits(main, 0.9, "unix_wait", &other, "recv")}, "main of ledger (700) waited 900 ms for main of journal (800)"},
+		"main before others":  {[]stack.Sample{waits(main, 0.4, "folio_wait", nil, "fsync"), waits(one, 0.9, "futex", &two, "lock")}, "main of ledger (700) waited 400 ms for fsync"},
+		"others":              {[]stack.Sample{waits(main, 0.9, "do_epoll_wait", &one, "epoll_wait"), waits(one, 0.5, "folio_wait", nil, "fsync")}, "one of ledger (700) waited 500 ms for fsync"},
+		"nothing to do":       {[]stack.Sample{waits(main, 0.9, "do_epoll_wait", &one, "epoll_wait"), waits(one, 0.9, "mach port receive 0x1203", nil, "mach_msg")}, ""},
+		"too little":          {[]stack.Sample{waits(main, 0.1, "folio_wait", nil, "fsync")}, ""},
+		"not measured":        {[]stack.Sample{runs}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := read(t, stacks.Request{}, c.samples)
+			b, ok := p.Blame()
+			got := ""
+			if ok {
+				got = b.Sentence()
+				if strings.Join(b.Command(), " ") != "stacks 700/100 --waiting --by thread" {
+					t.Errorf("its command is %s", b.Command())
+				}
+			}
+			if c.want != "" {
+				c.want += "; stacks were sampled for 1 s"
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}

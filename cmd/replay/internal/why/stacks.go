@@ -1,11 +1,15 @@
 package why
 
 import (
+	"math"
+
 	"tachograph/cmd/replay/internal/stacks"
+	"tachograph/sample/metric"
+	"tachograph/sample/stack"
 	"tachograph/store/query"
 )
 
-// stacks adds the stack that was seen most often, where any were sampled: at the instant in
+// stacks adds the stack that was seen most often, and who waited longest and for whom, where any were sampled: at the instant in
 // question, or in the window. It explains and is no finding: stacks are sampled for other
 // reasons.
 func (q *question) stacks(answer *Answer) {
@@ -17,14 +21,30 @@ func (q *question) stacks(answer *Answer) {
 		}
 	}
 	p := stacks.Read(q.a, stacks.Request{Window: w})
-	hot, ok := p.Heaviest()
-	if !ok {
-		return
+	var lines []Line
+	if hot, ok := p.Heaviest(); ok {
+		lines = append(lines, Line{
+			Kind: "stack", Text: "stacks: " + hot.Sentence(), Since: p.From, Until: p.To,
+			More: append([]string{"stacks", hot.Name()}, span(p.From, p.To)...),
+		})
 	}
-	answer.Lines = append(answer.Lines[:min(len(answer.Lines), mostLines-1)], Line{
-		Kind: "stack", Text: "stacks: " + hot.Sentence(), Since: p.From, Until: p.To,
-		More: append([]string{"stacks", hot.Name()}, span(p.From, p.To)...),
-	})
+	if blame, ok := p.Blame(); ok {
+		more := append(blame.Command(), span(p.From, p.To)...)
+		lines = append(lines, Line{Kind: "waits", Text: "waits: " + blame.Sentence(), Since: p.From, Until: p.To, More: more, Claims: claimsOf(&blame, p, more)})
+	}
+	answer.Lines = append(answer.Lines[:min(len(answer.Lines), mostLines-len(lines))], lines...)
+}
+
+// claimsOf returns the claims of who waited for whom: the time that each thread waited, for the
+// thread that is named next or in the call that is.
+func claimsOf(b *stacks.Blame, p *stacks.Profile, more []string) (list []Claim) {
+	for _, l := range b.Links {
+		if l.Waited > 0 {
+			list = append(list, Claim{Metric: stack.Waited, Instance: l.Thread.Label(), Key: l.Thread.TID, From: p.From, To: p.To, Of: "waited",
+				Units: metric.Nanoseconds.String(), Value: float64(l.Waited), Usual: math.NaN(), More: more})
+		}
+	}
+	return list
 }
 
 // reach is how far from an instant stacks still say something about it.

@@ -69,11 +69,13 @@ type Claim struct {
 	Instance string // its name; empty where the metric has none
 	Key      string // its key
 	From, To int64
-	Of       string // "rate" a second of a counter, "max" of a level
+	Of       string // "rate" a second of a counter, "max" of a level, "waited" of a thread for another
 	Units    string // of the metric
 	Value    float64
 	// At is when a maximum was first reached; 0 where it is that of several series, or not known.
 	At int64
+	// More are the arguments of the replay command that shows it; nil where it is ranges.
+	More []string
 	// Usual is what the value was in the calm stretch; NaN if it is not known.
 	Usual float64
 }
