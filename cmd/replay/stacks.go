@@ -51,10 +51,11 @@ woke them: on Linux for a process that was sampled by itself. Else it counts sam
 --stats says how the sampling went: how many samples were taken, which were skipped or
 end too early, and how long the process was stopped for them, in all and each time.
 --format folded is for flamegraph.pl and inferno, pprof for go tool pprof,
-speedscope for www.speedscope.app; csv and json have a row for each thread and
-stack, outermost function first, with the seconds waited, and with --by callers one
-for each line of the tree. With --waiting, folded and speedscope have nanoseconds;
-pprof has them as a second value.`,
+speedscope for www.speedscope.app, firefox for profiler.firefox.com (with a thread for
+each thread, over time; compressed if the name of the file ends in .gz); csv and json
+have a row for each thread and stack, outermost function first, with the seconds
+waited, and with --by callers one for each line of the tree. With --waiting, folded
+and speedscope have nanoseconds; pprof has them as a second value.`,
 		Example: `  replay stacks Safari --at 03:12
   replay stacks --from 03:00 --to 03:10 --top -n 10
   replay stacks 612 --running --format pprof -o cpu.pb.gz`,
@@ -73,7 +74,7 @@ pprof has them as a second value.`,
 			if err != nil {
 				return err
 			}
-			list, err := profiles(&a.session, w, f.at, symbols, args)
+			list, err := profiles(&a.session, w, f.at, stacks.Request{Symbols: symbols, Ticks: f.format == firefoxFormat}, args)
 			if ended := done(); ended != nil {
 				return ended
 			}
@@ -93,7 +94,7 @@ pprof has them as a second value.`,
 	fl.BoolVar(&f.stats, "stats", false, "statistics of the sampling itself: what was taken, what was not, and how long processes were stopped for it")
 	fl.IntVarP(&f.n, "number", "n", 20, "with --top: how many; 0 for all")
 	fl.StringVar(&f.format, "format", string(out.Table), strings.Join(stackFormats, ", "))
-	fl.StringVarP(&f.dst, "output", "o", "", "file to write, of folded, pprof and speedscope; - is standard output")
+	fl.StringVarP(&f.dst, "output", "o", "", "file to write, of folded, pprof, speedscope and firefox; - is standard output")
 	fl.StringVar(&f.symbols, "symbols", "", "directory of programs, libraries, dSYMs or debug files to name functions by, where their UUIDs or build IDs fit")
 	fl.StringVar(&f.debuginfod, "debuginfod", "", "server to ask for debug files by build ID (http://, https:// or unix:); it learns which programs ran")
 	fl.BoolVar(&f.force, "force", false, "overwrite what is there")
@@ -121,7 +122,7 @@ func (f *stackFlags) check(a *app) error {
 	f.share /= 100
 	switch file := f.file(); {
 	case !file && f.dst != "":
-		return fmt.Errorf("--output is a file of the formats folded, pprof and speedscope: send %s on with a pipe or >", f.format)
+		return fmt.Errorf("--output is a file of the formats folded, pprof, speedscope and firefox: send %s on with a pipe or >", f.format)
 	case !file && f.force:
 		return errors.New("--force overwrites the file of --output")
 	case f.stats && (f.top || f.running || f.waiting):
@@ -140,8 +141,8 @@ func (f *stackFlags) check(a *app) error {
 	return nil
 }
 
-// profiles returns the stacks of each host in the window, or around an instant.
-func profiles(s *session, w query.Window, at string, symbols stacks.Symbols, args []string) ([]*stacks.Profile, error) {
+// profiles returns the stacks of each host in the window, or around an instant, as r asks for them.
+func profiles(s *session, w query.Window, at string, r stacks.Request, args []string) ([]*stacks.Profile, error) {
 	instant := int64(0)
 	if at != "" {
 		var err error
@@ -166,10 +167,11 @@ func profiles(s *session, w query.Window, at string, symbols stacks.Symbols, arg
 				}
 			}
 			owned := m.OwnedKeys(s.Archive, one, loose)
-			p := stacks.Read(s.Archive, stacks.Request{Window: one, Symbols: symbols, Of: func(t *stacks.Thread) bool {
+			r.Window, r.Of = one, func(t *stacks.Thread) bool {
 				found = true
 				return m.Accept(t.PID, t.Command, loose) || owned[t.Process] || t.Key() != "" && slices.Contains(args, t.Key())
-			}})
+			}
+			p := stacks.Read(s.Archive, r)
 			if len(p.Stacks) > 0 {
 				list = append(list, p)
 			}

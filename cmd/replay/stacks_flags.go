@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/stacks"
 )
@@ -10,9 +12,10 @@ const (
 	foldedFormat     = "folded"
 	pprofFormat      = "pprof"
 	speedscopeFormat = "speedscope"
+	firefoxFormat    = "firefox"
 )
 
-var stackFormats = []string{string(out.Table), string(out.CSV), string(out.JSON), foldedFormat, pprofFormat, speedscopeFormat}
+var stackFormats = []string{string(out.Table), string(out.CSV), string(out.JSON), foldedFormat, pprofFormat, speedscopeFormat, firefoxFormat}
 
 type stackFlags struct {
 	at, by, min, format, dst string
@@ -25,7 +28,7 @@ type stackFlags struct {
 
 // file reports whether the format is for a profiler.
 func (f *stackFlags) file() bool {
-	return f.format == foldedFormat || f.format == pprofFormat || f.format == speedscopeFormat
+	return slices.Contains([]string{foldedFormat, pprofFormat, speedscopeFormat, firefoxFormat}, f.format)
 }
 
 func (f *stackFlags) state() stacks.State {

@@ -14,7 +14,7 @@ import (
 // stackQuestions are command lines that read stacks.
 var stackQuestions = []string{
 	"stacks", "stacks --by thread --min 0", "stacks --by none --running", "stacks --top -n 0", "stacks --top --format csv", "stacks --format csv", "stacks --format json",
-	"stacks --format folded", "stacks --format speedscope", "stacks x", "stacks --stats", "stacks --stats --format json", "at end", "at end --format json", "why", "why --format json", "diff start..end start..end",
+	"stacks --format folded", "stacks --format speedscope", "stacks --format firefox", "stacks x", "stacks --stats", "stacks --stats --format json", "at end", "at end --format json", "why", "why --format json", "diff start..end start..end",
 }
 
 // What strangers called their programs, threads, files and functions is shown, and nothing

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
@@ -208,13 +209,22 @@ func (s *stacksAnswer) file(cmd *cobra.Command, args []string) error {
 	}
 	p, by := s.list[0], stacks.By(s.f.by)
 	state := s.state(p)
-	title := p.Host.Name + " " + s.a.Show(p.From)
+	title, exporter := p.Host.Name+" "+s.a.Show(p.From), "tachograph "+sample.Version()
 	write := func(w io.Writer) error {
 		switch s.f.format {
 		case foldedFormat:
 			return p.WriteFolded(w, by, state)
 		case speedscopeFormat:
-			return p.WriteSpeedscope(w, title, "tachograph "+sample.Version(), by, state)
+			return p.WriteSpeedscope(w, title, exporter, by, state)
+		case firefoxFormat:
+			if !strings.HasSuffix(s.f.dst, ".gz") {
+				return p.WriteFirefox(w, title, exporter, s.f.state())
+			}
+			z := gzip.NewWriter(w)
+			if err := p.WriteFirefox(z, title, exporter, s.f.state()); err != nil {
+				return err
+			}
+			return z.Close()
 		}
 		return p.WritePprof(w, title, state)
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"compress/gzip"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -80,6 +82,33 @@ func TestStacksIntoAFile(t *testing.T) {
 	}
 	if out, errs, status := replayOn(80, openStore, testNow, "stacks", "--archive", archive, "--format", "pprof"); status == 0 || out != "" {
 		t.Errorf("to a terminal: %d %q %s", status, out, errs)
+	}
+}
+
+// A profile for Firefox is compressed if the name of its file says so.
+func TestStacksForFirefox(t *testing.T) {
+	t.Parallel()
+	archive := stackstest.Write(t, stackstest.Incident()...)
+	plain, _, status := replayWith(openStore, testNow, "stacks", "--archive", archive, "--utc", "--format", "firefox")
+	p, err := stackstest.ReadFirefox([]byte(plain))
+	if err != nil || status != 0 || len(p.Threads) != 3 {
+		t.Fatalf("%d %v", status, err)
+	}
+	dst := t.TempDir() + "/profile.json.gz"
+	if _, errs, status := replayWith(openStore, testNow, "stacks", "--archive", archive, "--utc", "--format", "firefox", "-o", dst); status != 0 {
+		t.Fatal(errs)
+	}
+	f, err := os.Open(dst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(z); err != nil || string(text) != plain {
+		t.Errorf("%v: %.300s", err, text)
 	}
 }
 

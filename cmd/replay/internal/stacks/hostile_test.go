@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"tachograph/cmd/replay/internal/stacks/stackstest"
 	"tachograph/sample/metric"
 	"tachograph/sample/stack"
 	"tachograph/store"
@@ -83,6 +84,13 @@ func everything(t testing.TB, p *Profile) string {
 			if err := p.WritePprof(&b, "t", state); err != nil {
 				t.Fatal(err)
 			}
+			b.Reset()
+			if err := p.WriteFirefox(&b, "t", "e", state); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stackstest.ReadFirefox(b.Bytes()); err != nil {
+				t.Fatal(err)
+			}
 			p.Hottest(state)
 		}
 	}
@@ -112,7 +120,7 @@ func TestHostile(t *testing.T) {
 		"deeper than stacks": {told{frames: deep, stacks: []*metric.Instance{instance("x", "", "frame", "4999")}, counts: []uint64{1}}, strings.Repeat("f;", 4999%stack.MaxDepth) + "f 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Read(&c.a, Request{Window: query.Window{Hosts: []string{"h"}}})
+			p := Read(&c.a, Request{Window: query.Window{Hosts: []string{"h"}}, Ticks: true})
 			var b strings.Builder
 			if err := p.WriteFolded(&b, ByNothing, Any); err != nil {
 				t.Fatal(err)
@@ -222,7 +230,7 @@ func FuzzRead(f *testing.F) {
 				sum += uint64(data[i+3])
 			}
 		}
-		p := Read(a, Request{Symbols: func(m *stack.Image, at uint64) (string, string, int, bool) {
+		p := Read(a, Request{Ticks: true, Symbols: func(m *stack.Image, at uint64) (string, string, int, bool) {
 			return m.ID, m.ID, int(at), at%2 == 0
 		}})
 		if p.Sum(Any) != sum || p.Tree(ByProcess, Any).Count != sum || p.Sum(Running)+p.Sum(Waiting) != sum {

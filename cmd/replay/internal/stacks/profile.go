@@ -23,6 +23,8 @@ type Profile struct {
 	Places    []Place
 	Threads   []Thread
 	Stacks    []Stack
+	// Ticks are the samples in the order of time, if the request asks for them.
+	Ticks []Tick
 	// Lost counts the samples that are missing from Stacks because there were too many different
 	// stacks, or too much text in them. LostText says so in words.
 	Lost uint64

@@ -31,6 +31,8 @@ type Request struct {
 	Of func(t *Thread) bool
 	// Symbols names functions that have no name in the archive; nil: they stay without.
 	Symbols Symbols
+	// Ticks asks for the ticks of the profile.
+	Ticks bool
 }
 
 // Read reads the stacks that r selects. If there are none, the profile has none.
@@ -116,6 +118,7 @@ func (b *builder) readStacks(a query.Archive) {
 			b.inner, b.wakers = append(b.inner, inner), append(b.wakers, waker)
 		}
 		b.p.Stacks[n].Samples = plus(b.p.Stacks[n].Samples, sum(&run.Column))
+		b.tick(run, n, false)
 		if first, last := run.Wall[0], run.Wall[len(run.Wall)-1]; b.p.From == 0 {
 			b.p.From, b.p.To = first, last
 		} else {
@@ -129,8 +132,10 @@ func (b *builder) readStacks(a query.Archive) {
 		if n, known := b.stacks[id{run.Archive.BootID, run.Instance.Key}]; known {
 			k := &b.p.Stacks[n]
 			k.Running = min(plus(k.Running, sum(&run.Column)), k.Samples)
+			b.tick(run, n, true)
 		}
 	}
+	b.joinTicks()
 	if a.Lookup(stack.Waited) == nil {
 		return // an archive of a recorder that did not measure waits
 	}
