@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -196,13 +197,13 @@ func (f *firefox) file(title, exporter string, state State) *firefoxFile {
 			file.Threads = append(file.Threads, t)
 			t.Name, t.Process = p.Threads[i].Name, p.Threads[i].Command
 			if t.Name == "" {
-				t.Name = p.Threads[i].Label()
+				t.Name = t.Process
 			}
 		}
 	}
 	file.Meta = firefoxMeta{
 		Interval: milliseconds(longestTick) / float64(perTick), StartTime: milliseconds(start), EndTime: milliseconds(p.To - start), Product: title, Importer: exporter,
-		System: p.Host.OS + " " + p.Host.Release, Stackwalk: 1, Version: geckoVersion, Processed: firefoxVersion, Symbolicated: true, Categories: firefoxCategories,
+		System: strings.TrimSpace(p.Host.OS + " " + p.Host.Release), Stackwalk: 1, Version: geckoVersion, Processed: firefoxVersion, Symbolicated: true, Categories: firefoxCategories,
 		MarkerSchema: []struct{}{}, Order: true, OneType: true, NotSearchfox: true,
 	}
 	return file
@@ -222,21 +223,21 @@ func (f *firefox) tick(list []Tick, from, long int64, state State) (most uint64)
 		k := &f.p.Stacks[list[i].Stack]
 		all := of[k.Thread]
 		most = max(most, all)
-		add := func(n uint64, stack func() int) {
+		add := func(n uint64, waited bool) {
 			if n == 0 {
 				return
 			}
 			s := &f.thread(k.Thread).Samples
 			at := float64(from) + float64(long)*float64(done[k.Thread])/float64(all)
-			s.Stack, s.Time, s.Weight = append(s.Stack, stack()), append(s.Time, milliseconds(int64(at))), append(s.Weight, n)
+			s.Stack, s.Time, s.Weight = append(s.Stack, f.stack(k, waited)), append(s.Time, milliseconds(int64(at))), append(s.Weight, n)
 			s.Length++
 			done[k.Thread] += n
 		}
 		if state != Waiting {
-			add(list[i].Running, func() int { return f.stack(k.Place) })
+			add(list[i].Running, false)
 		}
 		if state != Running {
-			add(list[i].Samples-list[i].Running, func() int { return f.waiting(k) })
+			add(list[i].Samples-list[i].Running, true)
 		}
 	}
 	return most

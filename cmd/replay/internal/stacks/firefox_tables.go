@@ -8,6 +8,7 @@ type firefox struct {
 	threads   []*firefoxThread // by the thread's number; nil: it has no samples
 	processes map[int]string   // the key of the first process with a pid
 
+	places  map[firefoxPlace]int // the stacks that were made
 	strings map[string]int
 	frames  map[firefoxFrame]int
 	stacks  map[firefoxStack]int
@@ -17,7 +18,7 @@ type firefox struct {
 	images  []int // the resource of an image, from 1
 }
 
-// A firefoxFrame is what distinguishes frames, a firefoxStack what distinguishes stacks.
+// What distinguishes frames, stacks, and the stacks of the profile.
 type (
 	firefoxFrame struct {
 		function, category int
@@ -25,10 +26,15 @@ type (
 		line               int32
 	}
 	firefoxStack struct{ prefix, frame int }
+	firefoxPlace struct {
+		place  int32
+		waited bool
+		wait   string
+	}
 )
 
 func newFirefox(p *Profile) *firefox {
-	return &firefox{p: p, libs: []firefoxLib{}, threads: make([]*firefoxThread, len(p.Threads)), processes: make(map[int]string), strings: make(map[string]int),
+	return &firefox{p: p, libs: []firefoxLib{}, threads: make([]*firefoxThread, len(p.Threads)), processes: make(map[int]string), places: make(map[firefoxPlace]int), strings: make(map[string]int),
 		frames: make(map[firefoxFrame]int), stacks: make(map[firefoxStack]int), funcs: make([]int, len(p.Functions)), waits: make(map[string]int),
 		sources: make(map[string]int), images: make([]int, len(p.Images)),
 		shared: firefoxShared{
@@ -53,31 +59,31 @@ func (f *firefox) text(s string) int {
 	return n
 }
 
-// stack returns the number of the stack of a place.
-func (f *firefox) stack(place int32) int {
-	at := -1
-	for _, n := range f.p.Chain(nil, &Stack{Place: place}) {
-		at = f.push(at, f.place(n, false))
-	}
-	return at
-}
-
-// waiting returns the number of a stack in which a thread waits. What it waits for is below the
+// stack returns the number of a stack, in which a thread ran or waited. What it waited for is below the
 // function, where the function's name does not say it.
-func (f *firefox) waiting(k *Stack) int {
-	at := -1
-	for _, n := range f.p.Chain(nil, k) {
-		at = f.push(at, f.place(n, n == k.Place))
+func (f *firefox) stack(k *Stack, waited bool) int {
+	key := firefoxPlace{k.Place, waited, ""}
+	if waited && !f.p.says(k.Place, k.Wait) {
+		key.wait = k.Wait
 	}
-	if k.Wait == "" || f.p.says(k.Place, k.Wait) {
+	at, known := f.places[key]
+	if known {
 		return at
 	}
-	n, known := f.waits[k.Wait]
-	if !known {
-		n = f.function("waits: "+k.Wait, -1, "")
-		f.waits[k.Wait] = n
+	at = -1
+	for _, n := range f.p.Chain(nil, k) {
+		at = f.push(at, f.place(n, waited && n == k.Place))
 	}
-	return f.push(at, f.frame(firefoxFrame{n, firefoxWaiting, -1, 0}))
+	if key.wait != "" {
+		n, known := f.waits[key.wait]
+		if !known {
+			n = f.function("waits: "+key.wait, -1, "")
+			f.waits[key.wait] = n
+		}
+		at = f.push(at, f.frame(firefoxFrame{n, firefoxWaiting, -1, 0}))
+	}
+	f.places[key] = at
+	return at
 }
 
 // push returns the number of a stack: a frame below another stack, -1 for none.

@@ -33,10 +33,10 @@ func TestFirefox(t *testing.T) {
 	}
 	const main = "__libc_start_main/User;main/User;"
 	want := map[string]map[string]float64{
-		"thread (612) 612 612 true": {main + "indexer::parse/User;engine::Scanner::scan/User": 140, main + "indexer::parse/User;engine::Scanner::scan/User;libengine.so+0x900/User": 20,
+		"indexer 612 612 true": {main + "indexer::parse/User;engine::Scanner::scan/User": 140, main + "indexer::parse/User;engine::Scanner::scan/User;libengine.so+0x900/User": 20,
 			main + "indexer::parse/User;malloc/User": 38},
-		"writer 612 613 false":   {main + "flush/User": 2, main + "flush/User;write/User;ksys_write/Kernel;io_schedule/Waiting": 196},
-		"thread (90) 90 90 true": {"wait4/User;do_wait/Waiting": 198},
+		"writer 612 613 false": {main + "flush/User": 2, main + "flush/User;write/User;ksys_write/Kernel;io_schedule/Waiting": 196},
+		"bash 90 90 true":      {"wait4/User;do_wait/Waiting": 198},
 	}
 	for i := range got.Threads {
 		one := &got.Threads[i]
