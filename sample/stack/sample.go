@@ -1,5 +1,10 @@
 package stack
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Image is a file that code was mapped from.
 type Image struct {
 	// Path is the file's path; "" if unknown. The kernel itself is "kernel".
@@ -146,4 +151,13 @@ type Statistics struct {
 	Python string
 	// How is the method that was used: "mach", "stackshot", "perf", "proc".
 	How string
+}
+
+// After adds those of an earlier part of the session, which a call that hung ended.
+func (s *Statistics) After(e *Statistics) {
+	s.Rounds, s.Missed, s.Samples = s.Rounds+e.Rounds, s.Missed+e.Missed, s.Samples+e.Samples
+	s.Gone, s.Failed, s.Broken, s.Cut = s.Gone+e.Gone, s.Failed+e.Failed, s.Broken+e.Broken, s.Cut+e.Cut
+	s.Tasks, s.Waits, s.WaitsLost = s.Tasks+e.Tasks, s.Waits+e.Waits, s.WaitsLost+e.WaitsLost
+	s.Hung = append(slices.Clone(e.Hung), s.Hung...)
+	s.Why, s.WaitsWhy, s.Python = cmp.Or(s.Why, e.Why), cmp.Or(s.WaitsWhy, e.WaitsWhy), cmp.Or(s.Python, e.Python)
 }

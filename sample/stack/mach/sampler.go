@@ -76,11 +76,7 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 		return st, err
 	}
 	again, err := s.session(ctx, wish, give)
-	again.Hung = append(st.Hung, again.Hung...)
-	again.Tasks += st.Tasks
-	if again.Why == "" {
-		again.Why = st.Why
-	}
+	again.After(&st)
 	return again, err
 }
 
@@ -94,7 +90,7 @@ func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack
 			_ = s.refused.giveUp(call)
 		}
 	}
-	k, g, done := &watched{kernel: s.open()}, &gate{to: give}, make(chan struct{})
+	k, g, done := &watched{kernel: s.open()}, stack.NewGate(give), make(chan struct{})
 	var own stack.Statistics
 	var ownErr error
 	go func() {
@@ -102,14 +98,14 @@ func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack
 		// Errors and rights to threads belong to one thread.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		own, ownErr = s.look(ctx, k, wish, g.give)
+		own, ownErr = s.look(ctx, k, wish, g.Give)
 	}()
 	call := k.watch(done)
 	if call == 0 {
 		return own, ownErr
 	}
 	err = s.refused.giveUp(call)
-	st = stack.Statistics{How: "mach", Samples: g.close(), Hung: []string{callNames[call]}, Why: err.Error(), Tasks: int(k.asked.Load())}
+	st = stack.Statistics{How: "mach", Samples: g.Close(), Hung: []string{callNames[call]}, Why: err.Error(), Tasks: int(k.asked.Load())}
 	if call == callOpen {
 		st.Tasks++
 	}

@@ -116,7 +116,7 @@ func BenchmarkWaits(b *testing.B) {
 	for _, work := range []int{100_000, 10_000, 0} {
 		b.Run(fmt.Sprintf("%d us of work", work/1000), func(b *testing.B) {
 			const turns = 20_000
-			withTracefs()
+			withTracefs(b)
 			alone, with, used, waits := time.Duration(0), time.Duration(0), time.Duration(0), 0
 			for b.Loop() {
 				w := startWaiter(b, strconv.Itoa(turns), strconv.Itoa(work))

@@ -41,6 +41,10 @@
 // their functions too, and it is known which of them wait for the interpreter's lock, and for
 // whom.
 //
+// A call that never returns, because the kernel has it wait for a process that waits for a disk or a
+// server, costs its session one goroutine: sampling goes on without that call, also in later sessions,
+// until the machine is restarted. Files of images and maps are read within limits of time.
+//
 // Code that a program made at run time is in no file. It has the names that the program writes down
 // itself, if it does (/tmp/perf-PID.map).
 //

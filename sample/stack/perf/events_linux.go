@@ -17,6 +17,7 @@ import (
 
 // events are the kernel's samplers of a session, with a ring for each processor.
 type events struct {
+	calls  *calls
 	rings  []ring
 	fds    []int // of events that write into the rings of other events
 	depth  int   // maximum depth of a stack
@@ -60,9 +61,9 @@ func refused(err error) bool {
 }
 
 // listen starts sampling. threads are the threads of one process, or nil for all threads.
-func listen(rate int, cpus []int, threads []int32) (*events, error) {
+func listen(calls *calls, rate int, cpus []int, threads []int32) (*events, error) {
 	var err error
-	e := &events{rate: min(rate, limit("perf_event_max_sample_rate", stack.MaxRate)), depth: min(stack.MaxDepth, limit("perf_event_max_stack", 127))}
+	e := &events{calls: calls, rate: min(rate, limit("perf_event_max_sample_rate", stack.MaxRate)), depth: min(stack.MaxDepth, limit("perf_event_max_stack", 127))}
 	for _, try := range []struct {
 		kernel bool
 		copies int
@@ -211,7 +212,11 @@ func (e *events) openWith(cpus []int, threads []int32, pages int) error {
 // rings. A processor's ring is the ring of the first event there.
 func (e *events) follow(cpus []int, tid int32, pages int) error {
 	for _, cpu := range cpus {
-		fd, err := unix.PerfEventOpen(e.attributes(tid > 0), int(tid), cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		var fd int
+		err := e.calls.do(callEvents, func() (err error) {
+			fd, err = unix.PerfEventOpen(e.attributes(tid > 0), int(tid), cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+			return err
+		})
 		if errors.Is(err, unix.ENODEV) {
 			continue // switched off meanwhile
 		}

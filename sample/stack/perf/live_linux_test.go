@@ -63,7 +63,6 @@ func compiled(t testing.TB) string {
 func started(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.Dir = t.TempDir() // some write there
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -100,7 +99,7 @@ func needsPerf(t testing.TB, all bool) {
 	if all {
 		threads = nil
 	}
-	e, err := listen(10, cpus, threads)
+	e, err := listen(new(calls), 10, cpus, threads)
 	if errors.Is(err, errRefused) {
 		t.Skipf("this user may not sample here: %v", err)
 	}
@@ -407,7 +406,9 @@ func TestContainer(t *testing.T) {
 // If the kernel allows no perf events, waiting threads are seen all the same.
 func TestWithoutPerf(t *testing.T) {
 	cmd := started(t, compiled(t))
-	got, statistics := sampled(t, &Sampler{refuse: errRefused}, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen, x *stack.Sample) bool { return count(g.waiting) >= 20 })
+	refusing := New()
+	refusing.refuse = errRefused
+	got, statistics := sampled(t, refusing, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen, x *stack.Sample) bool { return count(g.waiting) >= 20 })
 	if statistics.How != "proc" || len(got.running) > 0 || got.share(got.waiting, "pipe_read[k];") < 0.9 {
 		t.Errorf("%+v\n%v", statistics, got.waiting)
 	}

@@ -10,14 +10,23 @@ import (
 
 // processMemory is the memory of a process, which is read while the process runs.
 type processMemory struct {
-	pid int32
+	pid   int32
+	calls *calls
 	// file is the memory as a file, for systems that allow only this.
 	file   *os.File
 	opened bool
 }
 
 // Read implements chain.Memory.
-func (m *processMemory) Read(address uint64, b []byte) bool {
+func (m *processMemory) Read(address uint64, b []byte) (ok bool) {
+	_ = m.calls.do(callMemory, func() error {
+		ok = m.read(address, b)
+		return nil
+	})
+	return ok
+}
+
+func (m *processMemory) read(address uint64, b []byte) bool {
 	if len(b) == 0 {
 		return true
 	}

@@ -13,7 +13,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := []byte("what this process has")
-	for name, m := range map[string]*processMemory{"by call": {pid: int32(os.Getpid())}, "by file": {opened: true, file: file}} {
+	for name, m := range map[string]*processMemory{"by call": {pid: int32(os.Getpid()), calls: new(calls)}, "by file": {calls: new(calls), opened: true, file: file}} {
 		b := make([]byte, len(said))
 		if !m.Read(uint64(uintptr(unsafe.Pointer(&said[0]))), b) || string(b) != string(said) {
 			t.Errorf("%s: %q", name, b)
@@ -28,7 +28,7 @@ func TestMemory(t *testing.T) {
 		}
 		m.close()
 	}
-	if m := (&processMemory{pid: int32(os.Getpid()), opened: true}); m.Read(uint64(uintptr(unsafe.Pointer(&said[0]))), make([]byte, 1)) {
+	if m := (&processMemory{pid: int32(os.Getpid()), calls: new(calls), opened: true}); m.Read(uint64(uintptr(unsafe.Pointer(&said[0]))), make([]byte, 1)) {
 		t.Error("memory that cannot be opened was read")
 	}
 }

@@ -102,7 +102,7 @@ func (x *session) findPython(q *process) {
 			return
 		}
 		i := q.python
-		i.memory, i.file, i.image = &processMemory{pid: q.pid}, file, image
+		i.memory, i.file, i.image = &processMemory{pid: q.pid, calls: x.calls}, file, image
 		var err error
 		if i.reader, err = python.Open(i.memory, file, image.Base); err != nil {
 			i.reader = nil

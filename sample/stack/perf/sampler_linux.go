@@ -19,17 +19,22 @@ import (
 // session are. Only one session at a time may use it.
 type Sampler struct {
 	images *images
-	// refuse is for tests: the error of a kernel that allows no perf events.
+	// For tests: the error of a kernel that allows no perf events, a file that does not answer, and
+	// how often calls are looked at.
 	refuse error
+	open   func(path string) (*os.File, error)
+	every  time.Duration
 }
 
 // New makes a Sampler.
-func New() *Sampler { return &Sampler{} }
+func New() *Sampler { return &Sampler{open: os.Open, every: stack.HangLook} }
 
 // session is one call of Sample.
 type session struct {
 	wish       stack.Wish
 	give       func(*stack.Sample)
+	calls      *calls
+	open       func(path string) (*os.File, error)
 	statistics stack.Statistics
 	events     *events // nil if the kernel allows none
 	switches   *switches
@@ -58,42 +63,40 @@ type span struct {
 // processor, of which the rings hold hundreds.
 const pause = 40 * time.Millisecond
 
-// Sample implements stack.Sampler.
-func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
-	if wish.Rate < 1 || wish.Rate > stack.MaxRate {
-		return stack.Statistics{}, fmt.Errorf("a rate of %d a second cannot be sampled: 1 to %d can", wish.Rate, stack.MaxRate)
-	}
-	s.images = newImages()
-	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images, written: newWritten(), pythons: pythons{left: pythonTime}}
+// sampling samples until the time is over. refuse is as in Sampler.
+func (x *session) sampling(ctx context.Context, refuse error) error {
 	x.statistics.How = "perf"
-	threads, err := threadsOf(wish.PID)
+	threads, err := threadsOf(x.wish.PID)
 	if err != nil {
-		return x.statistics, err
+		return err
 	}
 	if os.Geteuid() == 0 {
 		x.kernel() // before the session begins: it takes longer than the time between two looks
 	}
-	reason := s.refuse
+	reason := refuse
+	if hung := x.calls.hung(callEvents); hung != nil {
+		reason = fmt.Errorf("%w: %w", errRefused, hung)
+	}
 	if reason == nil {
 		reason = x.listen(threads)
 	}
 	switch {
 	case reason == nil:
 		defer x.events.close()
-		if wish.PID != 0 {
+		if x.wish.PID != 0 {
 			x.measure(threads)
 		}
 	case !errors.Is(reason, errRefused):
-		return x.statistics, reason
-	case wish.PID == 0 && os.Geteuid() != 0:
-		return x.statistics, remedy(0, reason)
+		return reason
+	case x.wish.PID == 0 && os.Geteuid() != 0:
+		return remedy(0, reason)
 	default:
 		x.statistics.How, x.statistics.Why = "proc", reason.Error()
 	}
 	err = x.run(ctx, reason)
 	x.pythons.close(x.processes)
 	x.statistics.Gone += x.processes.gone
-	return x.statistics, err
+	return err
 }
 
 // remedy says what to do if sampling is refused.
@@ -136,11 +139,11 @@ func (x *session) listen(threads []int32) (err error) {
 	}
 	if len(threads)*len(cpus) > mostEvents {
 		// Other processes' samples arrive too, and are skipped.
-		if x.events, err = listen(x.wish.Rate, cpus, nil); err == nil || !errors.Is(err, errRefused) {
+		if x.events, err = listen(x.calls, x.wish.Rate, cpus, nil); err == nil || !errors.Is(err, errRefused) {
 			return err
 		}
 	}
-	if x.events, err = listen(x.wish.Rate, cpus, threads); err != nil {
+	if x.events, err = listen(x.calls, x.wish.Rate, cpus, threads); err != nil {
 		return err
 	}
 	return x.catchUp(cpus, threads)

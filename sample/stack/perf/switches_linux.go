@@ -73,7 +73,7 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 	case len(threads)*len(cpus) > mostEvents:
 		return nil, fmt.Errorf("waits are not measured: %d threads are too many", len(threads))
 	}
-	m := &switches{s: x, events: &events{rate: 1, depth: x.events.depth, kernel: true, switches: true}, wakes: &events{}}
+	m := &switches{s: x, events: &events{calls: x.calls, rate: 1, depth: x.events.depth, kernel: true, switches: true}, wakes: &events{}}
 	pages := switchPages
 	for pages > leastPages && pages*len(cpus) > mostSwitchPages {
 		pages /= 2

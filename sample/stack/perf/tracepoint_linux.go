@@ -50,9 +50,12 @@ func OpenTracepoint(name, filter string) (t *Tracepoint, err error) {
 	return t, nil
 }
 
+// tracefs is where the kernel describes its tracepoints.
+var tracefs = []string{"/sys/kernel/tracing/events/", "/sys/kernel/debug/tracing/events/"}
+
 // tracepoint returns the number of a tracepoint and the description of its fields.
 func tracepoint(name string) (id uint64, format string, err error) {
-	for _, dir := range []string{"/sys/kernel/tracing/events/", "/sys/kernel/debug/tracing/events/"} {
+	for _, dir := range tracefs {
 		var text, number []byte
 		if text, err = os.ReadFile(dir + name + "/format"); err != nil {
 			continue

@@ -197,8 +197,16 @@ func firstDenied(errs ...error) error {
 }
 
 // read reads one of the small files of a thread. The result is valid until the next call.
-func (w *waiting) read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+func (w *waiting) read(path string) (text []byte, err error) {
+	err = w.s.calls.do(callOf(path), func() error {
+		text, err = w.readFile(path)
+		return err
+	})
+	return text, err
+}
+
+func (w *waiting) readFile(path string) ([]byte, error) {
+	f, err := w.s.open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -101,21 +100,28 @@ func (w *waiter) measured(t testing.TB, lines int, give func(*stack.Sample)) ([]
 	return all, statistics
 }
 
-// withTracefs gives the test a view of tracefs that nothing else has; it returns false if that is not
-// allowed. The view ends with the test.
-func withTracefs() bool {
-	runtime.LockOSThread() // for ever: the thread ends with the test
-	if unix.Unshare(unix.CLONE_FS|unix.CLONE_NEWNS) != nil || unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") != nil {
-		return false
+// withTracefs mounts tracefs for the test; it returns false if there is none.
+func withTracefs(t testing.TB) bool {
+	dir := t.TempDir()
+	if err := unix.Mount("tracefs", dir, "tracefs", 0, ""); err != nil {
+		_, err := os.ReadDir(tracefs[0])
+		return err == nil
 	}
-	err := unix.Mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, "")
-	return err == nil || err == unix.EBUSY
+	before := tracefs
+	tracefs = []string{dir + "/events/"}
+	t.Cleanup(func() {
+		tracefs = before
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return true
 }
 
 func needsWaits(t testing.TB) {
 	t.Helper()
 	needsPerf(t, false)
-	x := &session{wish: stack.Wish{PID: int32(os.Getpid())}, processes: newProcesses()}
+	x := &session{wish: stack.Wish{PID: int32(os.Getpid())}, processes: newProcesses(), calls: new(calls)}
 	if err := x.listen([]int32{int32(os.Getpid())}); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +134,7 @@ func needsWaits(t testing.TB) {
 
 // Waits are as long as the program itself says, and it is known who ended them.
 func TestWaits(t *testing.T) {
-	traced := withTracefs()
+	traced := withTracefs(t)
 	needsWaits(t)
 	w := startWaiter(t)
 	pid := w.cmd.Process.Pid

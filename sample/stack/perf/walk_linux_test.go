@@ -99,7 +99,9 @@ func TestWaitingWithoutFramePointers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := started(t, c.path(t))
 			found := false
-			got, _ := sampled(t, &Sampler{refuse: errRefused}, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen, x *stack.Sample) bool {
+			s := New()
+			s.refuse = errRefused
+			got, _ := sampled(t, s, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen, x *stack.Sample) bool {
 				found = found || has(x, "wait_here") && x.End == c.end && g.share(g.waiting, c.names) > 0
 				return found
 			})

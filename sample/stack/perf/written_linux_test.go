@@ -185,6 +185,7 @@ func TestNode(t *testing.T) {
 	if err != nil {
 		t.Skip("node is not installed")
 	}
+	t.Chdir(t.TempDir()) // it writes a log there
 	const work = `
 function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2) }
 function work() { fibonacci(20); setImmediate(work) }
