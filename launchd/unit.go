@@ -83,9 +83,15 @@ SystemCallErrorNumber=EPERM
 
 // samplesStacks adds to readsAll what sampling stacks needs. The kernel writes samples into memory
 // that cannot be swapped; the limit is what sample/stack/perf takes at most.
+//
+// The names of the kernel's functions are in a file that shows addresses only to a process that opens it
+// with CAP_SYSLOG, and ProtectKernelTunables= hides it. So systemd opens it, and the recorder keeps neither the
+// right nor the view. Before 253 systemd knows no OpenFile=, says so in its journal and goes on: then the
+// kernel's functions have addresses without names.
 const samplesStacks = `CapabilityBoundingSet=CAP_CHECKPOINT_RESTORE CAP_PERFMON
 SystemCallFilter=perf_event_open
 LimitMEMLOCK=64M
+OpenFile=/proc/kallsyms:kallsyms:read-only,graceful
 `
 
 // quoteUnit quotes a word for a unit file, where % begins a specifier.

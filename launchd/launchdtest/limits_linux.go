@@ -20,6 +20,7 @@ type Limits struct {
 	Capabilities []string // names as systemd writes them, CAP_CHOWN
 	Calls        []string // names of the calls that are left
 	Locked       uint64   // bytes; 0 where the unit says nothing
+	Opened       []string // files that systemd opens for the service, PATH:NAME:OPTIONS
 	Keep         string   // a directory below /tmp that stays where it is, as that of the archives does
 }
 
@@ -37,7 +38,7 @@ func Settings(unit []byte, name string) (words []string) {
 // the systemd that is installed here.
 func LimitsOf(t testing.TB, unit []byte) Limits {
 	t.Helper()
-	l := Limits{Capabilities: Settings(unit, "CapabilityBoundingSet")}
+	l := Limits{Capabilities: Settings(unit, "CapabilityBoundingSet"), Opened: Settings(unit, "OpenFile")}
 	groups := callGroups(t)
 	var add func(name string)
 	add = func(name string) {
@@ -99,7 +100,7 @@ const limitsEnv = "TACHOGRAPH_TEST_LIMITS"
 // TakeOn before anything else.
 func (l Limits) Apply(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
-	words := []string{strconv.FormatUint(l.Locked, 10), numbers(t, "zerrors_linux.go", "CAP_", l.Capabilities), numbers(t, "zsysnum_linux_"+runtime.GOARCH+".go", "SYS_", l.Calls), l.Keep}
+	words := []string{strconv.FormatUint(l.Locked, 10), numbers(t, "zerrors_linux.go", "CAP_", l.Capabilities), numbers(t, "zsysnum_linux_"+runtime.GOARCH+".go", "SYS_", l.Calls), l.Keep, strings.Join(l.Opened, ",")}
 	cmd.Env = append(cmd.Environ(), limitsEnv+"="+strings.Join(words, ";"))
 }
 
@@ -168,6 +169,9 @@ func takeOn(words []string) error {
 			lists[i] = append(lists[i], n)
 		}
 	}
+	if err := openFiles(words[len(lists)+1]); err != nil {
+		return err
+	}
 	if err := hide(words[len(lists)]); err != nil {
 		return fmt.Errorf("mounts: %w", err)
 	}
@@ -198,6 +202,36 @@ func takeOn(words []string) error {
 	}
 	// The limits are this thread's, and the other threads end here.
 	return unix.Exec("/proc/self/exe", os.Args, os.Environ())
+}
+
+// openFiles opens files as systemd does for OpenFile=, and passes them on.
+func openFiles(list string) error {
+	var names []string
+	for i, file := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
+		path, rest, ok := strings.Cut(file, ":")
+		if !ok {
+			continue // an option
+		}
+		fd, err := unix.Open(path, unix.O_RDONLY, 0)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		const first = 3
+		if fd != first+i {
+			if err := unix.Dup3(fd, first+i, 0); err != nil {
+				return err
+			}
+			unix.Close(fd)
+		}
+		name, _, _ := strings.Cut(rest, ":")
+		names = append(names, name)
+	}
+	for name, value := range map[string]string{"LISTEN_PID": strconv.Itoa(os.Getpid()), "LISTEN_FDS": strconv.Itoa(len(names)), "LISTEN_FDNAMES": strings.Join(names, ":")} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hide does to /proc and /tmp what the unit has systemd do with ProtectProc=invisible,

@@ -1,7 +1,14 @@
 package perf
 
 import (
+	"io"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"tachograph/sample/stack"
 	"tachograph/sample/stack/symbol"
@@ -27,13 +34,30 @@ const maxKernelPlaces = 1 << 16
 
 func readKernel() *kernel {
 	k := &kernel{places: make(map[uint64]string), found: make(map[function]uint64)}
-	if f, err := os.Open("/proc/kallsyms"); err == nil {
+	if f := handed(); f != nil {
+		k.names, _ = symbol.ReadKernel(io.NewSectionReader(f, 0, 1<<40)) // the file's size is unknown
+	} else if f, err := os.Open("/proc/kallsyms"); err == nil {
 		defer f.Close()
 		k.names, _ = symbol.ReadKernel(f)
 	}
 	k.image = kernelImage(k.names)
 	return k
 }
+
+// handed is the kernel's list of its functions, if systemd has opened it for the service, as
+// OpenFile= of the unit asks: the service itself may not. It is nil otherwise.
+var handed = sync.OnceValue(func() *os.File {
+	const first = 3 // of the descriptors that systemd passes
+	if os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+		return nil
+	}
+	i := slices.Index(strings.Split(os.Getenv("LISTEN_FDNAMES"), ":"), "kallsyms")
+	if i < 0 {
+		return nil
+	}
+	unix.CloseOnExec(first + i)
+	return os.NewFile(uintptr(first+i), "/proc/kallsyms")
+})
 
 // frame returns the frame at address; inner says that it is not the innermost frame, so that
 // address is where a call returns to.
