@@ -5,9 +5,19 @@ package main
 import (
 	"os"
 	"time"
+
+	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/swiftnames"
 )
 
 func main() {
+	if swiftnames.Child(os.Args) {
+		if swiftnames.Serve(os.Stdin, os.Stdout) != nil {
+			os.Exit(cli.Failed)
+		}
+		return
+	}
+	swiftnames.Use()
 	a := newApp(os.Stdout, os.Stderr, time.Now)
 	a.collector = &collector{}
 	a.terminal(os.Stdout, os.Stderr)

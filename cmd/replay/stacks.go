@@ -33,10 +33,11 @@ no process has means those that contain it.
 The window is --from to --to, else all that the archives cover; --at shows the
 sampling that took place at an instant, or the nearest within ten minutes.
 
-Names of C++ and Rust are demangled, and those of Swift's functions, initialisers,
-accessors and closures; Swift's other symbols stay as the linker knows them. A
-function without a name appears as its file with the offset in it. --symbols finds
-its name on any machine, in programs, debug files and dSYMs of the same UUID or build
+Names of C++ and Rust are demangled. Those of Swift are as macOS itself shows them, on
+a Mac; elsewhere those of functions, initialisers, accessors and closures are readable,
+and Swift's other symbols stay as the linker knows them. A function
+without a name appears as its file with the offset in it. --symbols finds its name on
+any machine, in programs, debug files and dSYMs of the same UUID or build
 ID, and in the files of macOS's shared cache. --debuginfod asks a server for debug
 files of Linux distributions (https://debuginfod.debian.net,
 https://debuginfod.fedoraproject.org) and keeps them in the user's directory of

@@ -11,12 +11,15 @@ const defaultImages = ^uintptr(1)
 
 // symbol returns the address of a function without a public header, 0 if this release of macOS
 // has none. dyld does not start a program that imports a function which is missing.
-func symbol(name string) uintptr {
+func symbol(name string) uintptr { return symbolIn(defaultImages, name) }
+
+// symbolIn is symbol for one library.
+func symbolIn(library uintptr, name string) uintptr {
 	s, err := syscall.BytePtrFromString(name)
 	if err != nil {
 		return 0
 	}
-	r, _, _ := call6X(addr_dlsym, defaultImages, uintptr(unsafe.Pointer(s)), 0, 0, 0, 0)
+	r, _, _ := call6X(addr_dlsym, library, uintptr(unsafe.Pointer(s)), 0, 0, 0, 0)
 	return r
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"tachograph/cmd/replay/internal/swiftnames"
 )
 
 // maxSymbol is the longest name to demangle. The demangled name can be much longer than that;
@@ -14,11 +16,14 @@ const (
 )
 
 // Demangled returns a function's name as its author wrote it: names of C++ and Rust without
-// parameters, those of Swift with the labels of parameters as far as swift understands them, names
-// of Go and C unchanged.
+// parameters, those of Swift with the labels of parameters, names of Go and C unchanged. On macOS the system
+// knows Swift's; elsewhere those that swift understands.
 func Demangled(s string) string {
 	if len(s) > maxSymbol {
 		return s
+	}
+	if plain, ok := swiftnames.Name(s); ok {
+		return plain
 	}
 	if plain, ok := swift(s); ok {
 		return plain
