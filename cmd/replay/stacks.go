@@ -35,14 +35,14 @@ sampling that took place at an instant, or the nearest within ten minutes.
 
 Names of C++ and Rust are demangled. Those of Swift are as macOS itself shows them, on
 a Mac; elsewhere those of functions, initialisers, accessors and closures are readable,
-and Swift's other symbols stay as the linker knows them. A function
-without a name appears as its file with the offset in it. --symbols finds its name on
-any machine, in programs, debug files and dSYMs of the same UUID or build
-ID, and in the files of macOS's shared cache. --debuginfod asks a server for debug
-files of Linux distributions (https://debuginfod.debian.net,
-https://debuginfod.fedoraproject.org) and keeps them in the user's directory of
-caches; the server learns which programs ran, so nothing but this flag makes replay
-ask.
+and Swift's other symbols stay as the linker knows them.
+
+A function without a name appears as its file with the offset in it. --symbols finds its
+name on any machine, in programs, debug files and dSYMs of the same UUID or build ID, and
+in the files of macOS's shared cache. --debuginfod asks a server for debug files of Linux
+distributions (https://debuginfod.debian.net, https://debuginfod.fedoraproject.org) and
+keeps them in the user's directory of caches; the server learns which programs ran, so
+nothing but this flag makes replay ask.
 
 --waiting is a tree of the time that threads waited, where that was measured, with who
 woke them: on Linux for a process that was sampled by itself. Else it counts samples.
@@ -96,7 +96,7 @@ and speedscope have nanoseconds; pprof has them as a second value.`,
 	fl.IntVarP(&f.n, "number", "n", 20, "with --top: how many; 0 for all")
 	fl.StringVar(&f.format, "format", string(out.Table), strings.Join(stackFormats, ", "))
 	fl.StringVarP(&f.dst, "output", "o", "", "file to write, of folded, pprof, speedscope and firefox; - is standard output")
-	fl.StringVar(&f.symbols, "symbols", "", "directory of programs, libraries, dSYMs or debug files to name functions by, where their UUIDs or build IDs fit")
+	fl.StringVar(&f.symbols, "symbols", "", "directory of programs, libraries, debug files, dSYMs or shared caches to name functions by, where their UUIDs or build IDs fit")
 	fl.StringVar(&f.debuginfod, "debuginfod", "", "server to ask for debug files by build ID (http://, https:// or unix:); it learns which programs ran")
 	fl.BoolVar(&f.force, "force", false, "overwrite what is there")
 	return cmd
