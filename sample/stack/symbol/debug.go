@@ -101,7 +101,7 @@ func (t *Table) debugTable(image string, open func(path string) (io.ReaderAt, in
 		if err != nil {
 			continue
 		}
-		debug := t.readDebug(r, size)
+		debug := t.readDebug(r, size, most)
 		if c, ok := r.(io.Closer); ok {
 			c.Close()
 		}
@@ -113,15 +113,16 @@ func (t *Table) debugTable(image string, open func(path string) (io.ReaderAt, in
 }
 
 // readDebug reads a debug file if it belongs to the image: it has the same ID, or, if the image
-// has none, the checksum that the image names.
-func (t *Table) readDebug(r io.ReaderAt, size int64) *Table {
+// has none, the checksum that the image names. It reads no symbols that are much larger than what
+// may be kept of them.
+func (t *Table) readDebug(r io.ReaderAt, size int64, most int) *Table {
 	if t.id == "" {
 		if sum, ok := checksum(r, size); !ok || t.link.name == "" || sum != t.link.sum {
 			return nil
 		}
 	}
 	f, err := ReadELF(r, size)
-	if err != nil || f.ID != t.id {
+	if err != nil || f.ID != t.id || f.symbolBytes()/4 > uint64(most) {
 		return nil
 	}
 	debug, err := f.table()
@@ -129,6 +130,15 @@ func (t *Table) readDebug(r io.ReaderAt, size int64) *Table {
 		return nil
 	}
 	return debug
+}
+
+// symbolBytes returns how large the file's symbols and their names are.
+func (f *ELF) symbolBytes() uint64 {
+	s := f.sectionOf(elf.SHT_SYMTAB)
+	if s == nil || uint64(s.link) >= uint64(len(f.sections)) {
+		return 0
+	}
+	return min(s.size, 1<<62) + min(f.sections[s.link].size, 1<<62)
 }
 
 // checksum returns the CRC of a file as .gnu_debuglink has it; false for one that is too large to

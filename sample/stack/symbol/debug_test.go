@@ -123,6 +123,22 @@ func TestDebugFiles(t *testing.T) {
 	}
 }
 
+// Symbols of which little would be kept are not read: most of them are of variables.
+func TestLargeSymbols(t *testing.T) {
+	const much = 20_000
+	large := append(elfFile(), make([]byte, much)...)
+	names := little.Uint64(large[40:]) + 3*64
+	little.PutUint64(large[names+32:], uint64(len(large))-little.Uint64(large[names+24:]))
+	image := read(t, stripped(), "deadbeef")
+	open := func(string) (io.ReaderAt, int64, error) { return bytes.NewReader(large), int64(len(large)), nil }
+	if image.debugTable("/opt/p", open, much/4-100) != nil {
+		t.Error("read")
+	}
+	if debug := image.debugTable("/opt/p", open, much); debug == nil || debug.Bytes() > much/8 {
+		t.Errorf("not read: %+v", debug)
+	}
+}
+
 // A function has its exported name also where a debug file gives it others.
 func TestExportedNames(t *testing.T) {
 	made := func(names ...string) *Table {
