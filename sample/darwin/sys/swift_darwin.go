@@ -22,7 +22,8 @@ var swiftNameAddr = sync.OnceValue(func() uintptr {
 
 // SwiftName returns a mangled name of Swift as macOS's own tools show it; "" if the library cannot
 // tell, or is not there. The library is a large program in C++ that reads a stranger's bytes: call
-// this only in a process that may crash.
+// this only in a process that may crash. The simulated Mac lacks the library, so only its absence has
+// been seen.
 func SwiftName(mangled string) string {
 	fn := swiftNameAddr()
 	s, err := syscall.BytePtrFromString(mangled)

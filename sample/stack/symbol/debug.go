@@ -13,8 +13,8 @@ import (
 )
 
 // maxPacked bounds the file of symbols that a linker left compressed in a stripped one, and what
-// it unpacks to.
-const maxPacked = 64 << 20
+// it unpacks to. A recorder has 100 MB in all, unless its configuration says otherwise.
+const maxPacked = 32 << 20
 
 // readPacked reads the functions of MiniDebugInfo: distributions such as Fedora strip their
 // programs, but leave the names of functions in them, as a compressed ELF file. One that is
@@ -122,7 +122,7 @@ func (t *Table) readDebug(r io.ReaderAt, size int64, most int) *Table {
 		}
 	}
 	f, err := ReadELF(r, size)
-	if err != nil || f.ID != t.id || f.symbolBytes()/4 > uint64(most) {
+	if err != nil || f.ID != t.id || f.symbolBytes()/2 > uint64(most) {
 		return nil
 	}
 	debug, err := f.table()

@@ -131,7 +131,7 @@ func TestLargeSymbols(t *testing.T) {
 	little.PutUint64(large[names+32:], uint64(len(large))-little.Uint64(large[names+24:]))
 	image := read(t, stripped(), "deadbeef")
 	open := func(string) (io.ReaderAt, int64, error) { return bytes.NewReader(large), int64(len(large)), nil }
-	if image.debugTable("/opt/p", open, much/4-100) != nil {
+	if image.debugTable("/opt/p", open, much/2-100) != nil {
 		t.Error("read")
 	}
 	if debug := image.debugTable("/opt/p", open, much); debug == nil || debug.Bytes() > much/8 {
