@@ -19,8 +19,9 @@ import (
 type switches struct {
 	s       *session
 	waits   *waits
-	events  *events // of the threads: they go to sleep, and go on
-	wakes   *events // of all threads: they wake others; without rings if tracefs does not say how
+	events  *events            // of the threads: they go to sleep, and go on
+	wakes   *events            // of all threads: they wake others; without rings if tracefs does not say how
+	waking  unix.PerfEventAttr // of the events of wakes
 	fields  wakeFields
 	sources []source
 	// losses is how often records of the current second were lost.
@@ -87,8 +88,8 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 		return nil, fmt.Errorf("waits are not measured: %w", err)
 	}
 	now := monotonic()
-	m.waits, m.flushed = newWaits(x.wish.PID, now), now
-	if err := m.wake(cpus, threads, pages); err != nil {
+	m.waits, m.flushed = newWaits(x.wish.PID, now, threads), now
+	if err := m.wake(threads, pages); err != nil {
 		m.wakes.close()
 		x.statistics.WaitsWhy = "who ended waits is unknown: " + err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -130,8 +131,10 @@ func (m *switches) catchUp(cpus []int, threads []int32) error {
 	return nil
 }
 
-// wake starts to hear who wakes the threads.
-func (m *switches) wake(cpus []int, threads []int32, pages int) error {
+// wake starts to hear who wakes the threads. A filter cannot be changed: each ring belongs to an
+// event that is never started, and those that are write into it, so that others with another
+// filter can take their place.
+func (m *switches) wake(threads []int32, pages int) error {
 	id, format, err := tracepoint("sched/sched_waking")
 	if err != nil {
 		return err
@@ -140,20 +143,48 @@ func (m *switches) wake(cpus []int, threads []int32, pages int) error {
 	if m.fields, ok = readWakeFields(format); !ok {
 		return fmt.Errorf("the kernel's tracepoint sched:sched_waking has other fields")
 	}
-	m.filter = filterOf(threads)
-	a := &unix.PerfEventAttr{
+	m.waking = unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
 		Sample_type: unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_RAW,
 		Bits:        unix.PerfBitDisabled | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID, Clockid: unix.CLOCK_MONOTONIC,
 		Sample_max_stack: uint16(m.events.depth),
 	}
-	for _, cpu := range cpus {
-		fd, err := unix.PerfEventOpen(a, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
-		if err == unix.ENODEV {
-			continue // switched off meanwhile
+	for i := range m.events.rings {
+		cpu := m.events.rings[i].cpu
+		fd, err := unix.PerfEventOpen(&m.waking, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			return err
+		}
+		if err := m.wakes.makeRing(fd, cpu, pages); err != nil {
+			unix.Close(fd)
+			return err
+		}
+	}
+	m.filter = filterOf(threads)
+	return m.letThrough(m.filter)
+}
+
+// letThrough has the wakes that fit a filter written into the rings, in place of others.
+func (m *switches) letThrough(filter string) error {
+	before := m.wakes.fds
+	defer func() {
+		for _, fd := range before {
+			unix.Close(fd)
+		}
+	}()
+	m.wakes.fds = nil
+	for i := range m.wakes.rings {
+		r := &m.wakes.rings[i]
+		fd, err := unix.PerfEventOpen(&m.waking, -1, r.cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			return err
+		}
+		m.wakes.fds = append(m.wakes.fds, fd)
+		if err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, r.fd); err == nil {
+			err = setFilter(fd, filter)
 		}
 		if err == nil {
-			err = m.wakes.filtered(fd, m.filter, cpu, pages)
+			err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0)
 		}
 		if err != nil {
 			return err
@@ -175,8 +206,8 @@ func filterOf(threads []int32) string {
 	return strings.Join(text, " || ")
 }
 
-// follow has the wakes of other threads let through, because the process has others now. The
-// kernel takes some time for that.
+// follow has the wakes of other threads let through, because the process has others now, at most
+// once a second.
 func (m *switches) follow(threads []int32) {
 	if len(m.wakes.rings) == 0 || len(threads) == 0 {
 		return
@@ -186,11 +217,8 @@ func (m *switches) follow(threads []int32) {
 		return
 	}
 	m.filter, m.filtered = filter, now
-	for i := range m.wakes.rings {
-		if err := setFilter(m.wakes.rings[i].fd, filter); err != nil {
-			m.s.failed(fmt.Errorf("who ends waits is no longer known: %w", err))
-			return
-		}
+	if err := m.letThrough(filter); err != nil {
+		m.s.statistics.WaitsWhy = "who ended waits is not always known: " + err.Error()
 	}
 }
 

@@ -84,14 +84,9 @@ func (t *Tracepoint) open(id uint64, filter string, cpu, pages int) error {
 	if err != nil {
 		return err
 	}
-	return t.events.filtered(fd, filter, cpu, pages)
-}
-
-// filtered makes a ring for a tracepoint's event, and starts it.
-func (e *events) filtered(fd int, filter string, cpu, pages int) error {
-	err := setFilter(fd, filter)
+	err = setFilter(fd, filter)
 	if err == nil {
-		err = e.makeRing(fd, cpu, pages)
+		err = t.events.makeRing(fd, cpu, pages)
 	}
 	if err != nil {
 		unix.Close(fd)

@@ -13,11 +13,11 @@ type waits struct {
 	began uint64
 	open  map[int32]*wait // of the threads that wait now
 	spare []*wait
-	// heard has the threads that went to sleep or went on since it began. Any other thread that
-	// waits has waited since then.
-	heard map[int32]bool
-	sums  map[sumKey]*sum
-	seed  maphash.Seed
+	// unheard has the threads that were there when it began and have neither gone to sleep nor
+	// gone on since: if one waits, it has waited all that time.
+	unheard map[int32]bool
+	sums    map[sumKey]*sum
+	seed    maphash.Seed
 	// measured counts the waits that have ended; briefly is whether some of them were left out.
 	measured int
 	briefly  bool
@@ -69,8 +69,13 @@ const (
 	interruptFrames = 6
 )
 
-func newWaits(pid int32, now uint64) *waits {
-	return &waits{pid: pid, began: now, open: make(map[int32]*wait), heard: make(map[int32]bool), sums: make(map[sumKey]*sum), seed: maphash.MakeSeed()}
+// newWaits makes waits of a process that has these threads now.
+func newWaits(pid int32, now uint64, threads []int32) *waits {
+	w := &waits{pid: pid, began: now, open: make(map[int32]*wait), unheard: make(map[int32]bool), sums: make(map[sumKey]*sum), seed: maphash.MakeSeed()}
+	for _, tid := range threads {
+		w.unheard[tid] = true
+	}
+	return w
 }
 
 // hear takes in a record of the process's threads, in the order of time.
@@ -78,9 +83,7 @@ func (w *waits) hear(r *switched) {
 	if r.pid != w.pid {
 		return // inherited by a process that it started
 	}
-	if len(w.heard) < mostFollowed {
-		w.heard[r.tid] = true
-	}
+	delete(w.unheard, r.tid)
 	switch {
 	case r.kind == kindSample:
 		x := w.begin(r.tid)
@@ -141,10 +144,10 @@ func (w *waits) woken(tid int32, by *switched, interrupt bool) {
 	x.waker = wakeup{known: true, pid: by.pid, tid: by.tid, chain: append(x.waker.chain[:0], chain...)}
 }
 
-// found takes in that a look in /proc found a thread waiting. If it was not heard of, it has
-// waited since the session began.
+// found takes in that a look in /proc found a thread waiting. If it was there when the session
+// began and was not heard of, it has waited since then.
 func (w *waits) found(tid int32, frames []stack.Frame, what string) {
-	if w.heard[tid] || w.open[tid] != nil || len(w.heard) >= mostFollowed {
+	if !w.unheard[tid] || w.open[tid] != nil {
 		return
 	}
 	if x := w.begin(tid); x != nil {

@@ -208,3 +208,64 @@ func TestWaits(t *testing.T) {
 		t.Errorf("without tracefs, these ended waits: %v; %q", woken, statistics.WaitsWhy)
 	}
 }
+
+// A thread that was started during a session is heard of as well when another wakes it.
+func TestWakesOfNewThreads(t *testing.T) {
+	traced := withTracefs()
+	needsWaits(t)
+	if !traced {
+		t.Skip("the kernel shows its tracepoints to this user nowhere")
+	}
+	here := int32(unix.Gettid())
+	x := &session{wish: stack.Wish{PID: int32(os.Getpid())}, processes: newProcesses()}
+	if err := x.listen([]int32{here}); err != nil {
+		t.Fatal(err)
+	}
+	defer x.events.close()
+	if x.measure([]int32{here}); x.switches == nil || len(x.switches.wakes.rings) == 0 {
+		t.Fatal(x.statistics.WaitsWhy)
+	}
+	m := x.switches
+	defer m.close()
+	var pipe, back [2]int
+	for _, p := range []*[2]int{&pipe, &back} {
+		if err := unix.Pipe(p[:]); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(p[0])
+		defer unix.Close(p[1])
+	}
+	other := make(chan int32, 1)
+	go func() {
+		runtime.LockOSThread()
+		other <- int32(unix.Gettid())
+		var b [1]byte
+		for {
+			if n, err := unix.Read(pipe[0], b[:]); n < 1 && err != unix.EINTR || b[0] == 0 {
+				return
+			} else if n == 1 {
+				unix.Write(back[1], b[:])
+			}
+		}
+	}()
+	tid := <-other
+	defer unix.Write(pipe[1], []byte{0})
+	m.follow([]int32{here, tid})
+	for ctx := patience.Context(t, time.Minute); ctx.Err() == nil; {
+		var b [1]byte
+		unix.Write(pipe[1], []byte{1})
+		unix.Read(back[0], b[:])
+		for i := range m.sources {
+			c := &m.sources[i]
+			for c.take(); c.ok; c.advance() {
+				if !c.wakes {
+					continue
+				}
+				if woken, interrupt, ok := m.fields.read(&c.head); ok && woken == tid && !interrupt && c.head.tid == here {
+					return
+				}
+			}
+		}
+	}
+	t.Errorf("thread %d was never woken by %d; %s", tid, here, x.statistics.WaitsWhy)
+}
