@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -109,34 +108,51 @@ func BenchmarkSampling(b *testing.B) {
 	}
 }
 
-// BenchmarkWaits measures what it costs to measure waits: of two threads that wake each other, at
-// about so many switches a second.
+// BenchmarkWaits measures what it costs to measure waits: of two threads that wake each other, with
+// so much work between. The program's own processor time says how much slower it is, also on a busy
+// machine.
 func BenchmarkWaits(b *testing.B) {
 	needsWaits(b)
 	for _, work := range []int{100_000, 10_000, 0} {
 		b.Run(fmt.Sprintf("%d us of work", work/1000), func(b *testing.B) {
-			const turns = 20_000
+			const turns = 50_000
 			withTracefs(b)
-			alone, with, used, waits := time.Duration(0), time.Duration(0), time.Duration(0), 0
-			for b.Loop() {
+			run := func(measured func(*waiter) []string) (took, used time.Duration) {
 				w := startWaiter(b, strconv.Itoa(turns), strconv.Itoa(work))
-				fmt.Fprintln(w.in)
-				line, _ := w.out.ReadString('\n')
-				ns, _ := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-				alone += time.Duration(ns)
-				w = startWaiter(b, strconv.Itoa(turns), strconv.Itoa(work))
-				before := ownTime(b)
-				lines, statistics := w.measured(b, 1, func(*stack.Sample) {})
-				used += ownTime(b) - before
-				ns, _ = strconv.ParseInt(strings.TrimSpace(lines[0]), 10, 64)
-				with += time.Duration(ns)
-				if waits += statistics.Waits; statistics.WaitsLost > 0 || statistics.WaitsWhy != "" {
-					b.Logf("%d lost; %s", statistics.WaitsLost, statistics.WaitsWhy)
+				var ns int64
+				if _, err := fmt.Sscan(measured(w)[0], &ns); err != nil {
+					b.Fatal(err)
 				}
+				if err := w.cmd.Wait(); err != nil {
+					b.Fatal(err)
+				}
+				return time.Duration(ns), w.cmd.ProcessState.UserTime() + w.cmd.ProcessState.SystemTime()
 			}
-			b.ReportMetric(100*(float64(with)/float64(alone)-1), "%slower")
-			b.ReportMetric(float64(waits)/with.Seconds(), "waits/s")
-			b.ReportMetric(100*used.Seconds()/with.Seconds(), "%core")
+			var alone, with, sampled, own time.Duration
+			waits, samples := 0, 0
+			for b.Loop() {
+				_, used := run(func(w *waiter) []string {
+					fmt.Fprintln(w.in)
+					line, _ := w.out.ReadString('\n')
+					return []string{line}
+				})
+				alone += used
+				took, used := run(func(w *waiter) []string {
+					before := ownTime(b)
+					lines, statistics := w.measured(b, New(), 1, func(*stack.Sample) { samples++ })
+					own += ownTime(b) - before
+					if waits += statistics.Waits; statistics.WaitsLost > 0 || statistics.WaitsWhy != "" {
+						b.Logf("%d lost; %s", statistics.WaitsLost, statistics.WaitsWhy)
+					}
+					return lines
+				})
+				sampled, with = sampled+took, with+used
+			}
+			b.ReportMetric(100*(float64(with)/float64(alone)-1), "%more-cpu")
+			b.ReportMetric(float64((with-alone).Microseconds())/float64(waits), "cpu-us/wait")
+			b.ReportMetric(float64(waits)/sampled.Seconds(), "waits/s")
+			b.ReportMetric(100*own.Seconds()/sampled.Seconds(), "%core")
+			b.ReportMetric(float64(samples)/sampled.Seconds(), "samples/s")
 		})
 	}
 }

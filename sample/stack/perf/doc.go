@@ -24,7 +24,10 @@
 // same waker are added up for about a second and given as one Sample, with the time waited and
 // no Count. The count of samples stays the clock's: a look at a thread whose wait is known gives
 // the stack that it went to sleep with, without asking /proc, and counts as before. So each
-// thread is counted once by the clock, and its waits are measured once. If the kernel loses
+// thread is counted once by the clock, and its waits are measured once. A stack costs the program
+// some ten microseconds: if threads go to sleep more than 2000 times a second, the kernel says it
+// of every n-th time only, and a wait of less than a tenth of a second counts n times; of longer
+// ones, which may be few, a look says where the thread waits. If the kernel loses
 // records, the waits of which it may have lost the end are not counted; if it loses them again
 // and again, this package stops to measure and says so.
 //

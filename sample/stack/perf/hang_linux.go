@@ -87,7 +87,7 @@ func (s *Sampler) watched(ctx context.Context, wish stack.Wish, give func(*stack
 	s.images = newImages()
 	gate, done := stack.NewGate(give), make(chan struct{})
 	x := &session{wish: wish, give: gate.Give, calls: &calls{without: wish.Without, every: s.every},
-		processes: newProcesses(), images: s.images, written: newWritten(), open: s.open, pythons: pythons{left: pythonTime}}
+		processes: newProcesses(), images: s.images, written: newWritten(), open: s.open, stacks: s.stacks, pythons: pythons{left: pythonTime}}
 	began := time.Now()
 	var err error
 	go func() {

@@ -19,15 +19,16 @@ import (
 // session are. Only one session at a time may use it.
 type Sampler struct {
 	images *images
-	// For tests: the error of a kernel that allows no perf events, a file that does not answer, and
-	// how often calls are looked at.
+	// For tests: the error of a kernel that allows no perf events, a file that does not answer, how
+	// often calls are looked at, and how many stacks of waits are taken.
 	refuse error
 	open   func(path string) (*os.File, error)
 	every  time.Duration
+	stacks uint64
 }
 
 // New makes a Sampler.
-func New() *Sampler { return &Sampler{open: os.Open, every: stack.HangLook} }
+func New() *Sampler { return &Sampler{open: os.Open, every: stack.HangLook, stacks: mostStacks} }
 
 // session is one call of Sample.
 type session struct {
@@ -35,6 +36,7 @@ type session struct {
 	give       func(*stack.Sample)
 	calls      *calls
 	open       func(path string) (*os.File, error)
+	stacks     uint64 // of waits, that are taken at most
 	statistics stack.Statistics
 	events     *events // nil if the kernel allows none
 	switches   *switches
@@ -216,6 +218,7 @@ func (x *session) run(ctx context.Context, reason error) error {
 				next = next.Add(time.Duration(late) * between)
 			}
 			next = next.Add(between)
+			x.drain(false) // what was a moment ago says where threads wait now
 			alive = w.look()
 			if reason != nil && w.denied && !w.could {
 				return remedy(x.wish.PID, reason)

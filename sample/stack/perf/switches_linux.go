@@ -24,6 +24,11 @@ type switches struct {
 	waking  unix.PerfEventAttr // of the events of wakes
 	fields  wakeFields
 	sources []source
+	stacks  uint64 // of how many waits a second the kernel says the stack, about
+	// period is how many times a thread goes to sleep for one of which the kernel says the stack;
+	// checked is when it was chosen, and left what waits.left was then.
+	period, checked uint64
+	left            int
 	// losses is how often records of the current second were lost.
 	losses  int
 	flushed uint64
@@ -46,6 +51,9 @@ type source struct {
 const (
 	// mostLosses is how often records may be lost before it gives up.
 	mostLosses = 8
+	// mostStacks is of how many waits a second the kernel says the stack: each takes a
+	// hundred-thousandth of a second from the program.
+	mostStacks = 2000
 	// mostFiltered is how many threads a filter names.
 	mostFiltered = 64
 	// switchPages is a ring's usual size; all rings together have at most mostSwitchPages.
@@ -74,7 +82,7 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 	case len(threads)*len(cpus) > mostEvents:
 		return nil, fmt.Errorf("waits are not measured: %d threads are too many", len(threads))
 	}
-	m := &switches{s: x, events: &events{calls: x.calls, rate: 1, depth: x.events.depth, kernel: true, switches: true}, wakes: &events{}}
+	m := &switches{s: x, stacks: x.stacks, events: &events{calls: x.calls, rate: 1, depth: x.events.depth, kernel: true, switches: true}, wakes: &events{}}
 	pages := switchPages
 	for pages > leastPages && pages*len(cpus) > mostSwitchPages {
 		pages /= 2
@@ -88,7 +96,7 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 		return nil, fmt.Errorf("waits are not measured: %w", err)
 	}
 	now := monotonic()
-	m.waits, m.flushed = newWaits(x.wish.PID, now, threads), now
+	m.waits, m.flushed, m.checked, m.period = newWaits(x.wish.PID, now, threads), now, now, 1
 	if err := m.wake(threads, pages); err != nil {
 		m.wakes.close()
 		x.statistics.WaitsWhy = "who ended waits is unknown: " + err.Error()
@@ -105,10 +113,13 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 	return m, nil
 }
 
+// sampleOfSwitches is what switched.parse reads.
+const sampleOfSwitches = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN
+
 // ofSwitches has a be the attributes of the events that a thread's waits are measured by.
 func ofSwitches(a *unix.PerfEventAttr) {
 	a.Config, a.Sample = unix.PERF_COUNT_SW_CONTEXT_SWITCHES, 1
-	a.Sample_type = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN
+	a.Sample_type = sampleOfSwitches
 	a.Bits = unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | a.Bits&unix.PerfBitInherit
 	a.Sample_regs_user, a.Sample_stack_user = 0, 0
 }
@@ -145,7 +156,7 @@ func (m *switches) wake(threads []int32, pages int) error {
 	}
 	m.waking = unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
-		Sample_type: unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN | unix.PERF_SAMPLE_RAW,
+		Sample_type: sampleOfSwitches | unix.PERF_SAMPLE_RAW,
 		Bits:        unix.PerfBitDisabled | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID, Clockid: unix.CLOCK_MONOTONIC,
 		Sample_max_stack: uint16(m.events.depth),
 	}
@@ -248,7 +259,11 @@ func (m *switches) drain(until uint64) bool {
 			m.flush()
 		}
 	}
-	switch now := monotonic(); {
+	now := monotonic()
+	if now-m.checked >= long {
+		m.keepPace(now)
+	}
+	switch {
 	case m.losses > mostLosses:
 		m.stop()
 	case now-m.flushed >= 1e9:
@@ -257,6 +272,30 @@ func (m *switches) drain(until uint64) bool {
 		return false
 	}
 	return true
+}
+
+// keepPace chooses of how many waits the kernel says the stack, by how many there were.
+func (m *switches) keepPace(now uint64) {
+	want := uint64(m.waits.left-m.left)*1e9/(now-m.checked)/m.stacks + 1
+	m.left, m.checked = m.waits.left, now
+	if want <= m.period && want > m.period/2 {
+		return
+	}
+	m.period = want
+	// A thread that was started meanwhile has an event of its own, which keeps its period.
+	for _, fd := range append(m.events.fds, m.fds()...) {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_PERIOD, uintptr(unsafe.Pointer(&want))); errno != 0 {
+			return // the kernel goes on as before
+		}
+	}
+}
+
+// fds returns the events that the rings belong to.
+func (m *switches) fds() (all []int) {
+	for i := range m.events.rings {
+		all = append(all, m.events.rings[i].fd)
+	}
+	return all
 }
 
 // take takes what is in the ring, behind what is left.
@@ -377,9 +416,6 @@ func (m *switches) finish() {
 	m.waits.close(monotonic())
 	m.flush()
 	m.s.statistics.Waits = m.waits.measured
-	if m.waits.briefly && m.s.statistics.WaitsWhy == "" {
-		m.s.statistics.WaitsWhy = fmt.Sprintf("in seconds with more than %d waits, those of less than a millisecond were left out", mostWaits)
-	}
 	m.close()
 }
 

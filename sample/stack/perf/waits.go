@@ -18,19 +18,19 @@ type waits struct {
 	unheard map[int32]bool
 	sums    map[sumKey]*sum
 	seed    maphash.Seed
-	// measured counts the waits that have ended; briefly is whether some of them were left out.
+	// skipped counts, of a thread, the brief waits without a stack since the last that had one.
+	skipped map[int32]uint64
+	// measured counts the waits that have ended.
 	measured int
-	briefly  bool
-	// second is when the current second began, and inSecond how many waits have ended in it.
-	second   uint64
-	inSecond int
+	// left counts the times that a thread went to sleep.
+	left int
 }
 
 // wait is a thread's wait that has not ended.
 type wait struct {
 	since  uint64
 	asleep bool   // and not only without a processor
-	chain  []byte // its stack when it began
+	chain  []byte // its stack when it began; empty if the kernel was not to say it
 	// frames and what it waits for are set instead if /proc said so.
 	frames []stack.Frame
 	what   string
@@ -61,9 +61,9 @@ type sum struct {
 const (
 	mostFollowed = 1 << 16 // threads
 	mostSums     = 4096
-	// mostWaits is how many waits are added up in a second; of more, only those that are not
-	// brief.
-	mostWaits, brief = 20_000, 1e6
+	// long is the time between two looks at a process, which find the waits that last longer. Of
+	// shorter ones, those with a stack represent those without.
+	long = 1e8
 	// interruptFrames is how many frames of an interrupt say what it was. Those of the thread
 	// that it interrupted follow them.
 	interruptFrames = 6
@@ -71,7 +71,7 @@ const (
 
 // newWaits makes waits of a process that has these threads now.
 func newWaits(pid int32, now uint64, threads []int32) *waits {
-	w := &waits{pid: pid, began: now, open: make(map[int32]*wait), unheard: make(map[int32]bool), sums: make(map[sumKey]*sum), seed: maphash.MakeSeed()}
+	w := &waits{pid: pid, began: now, open: make(map[int32]*wait), unheard: make(map[int32]bool), skipped: make(map[int32]uint64), sums: make(map[sumKey]*sum), seed: maphash.MakeSeed()}
 	for _, tid := range threads {
 		w.unheard[tid] = true
 	}
@@ -94,9 +94,15 @@ func (w *waits) hear(r *switched) {
 	case r.misc&switchOut == 0:
 		w.end(r.tid, r.time)
 	case r.misc&switchWants == 0:
-		if x := w.open[r.tid]; x != nil {
-			x.asleep = true
+		w.left++
+		x := w.open[r.tid]
+		if x == nil || x.asleep {
+			if x = w.begin(r.tid); x == nil {
+				return
+			}
+			x.since = r.time
 		}
+		x.asleep = true
 	default:
 		w.drop(r.tid)
 	}
@@ -144,20 +150,29 @@ func (w *waits) woken(tid int32, by *switched, interrupt bool) {
 	x.waker = wakeup{known: true, pid: by.pid, tid: by.tid, chain: append(x.waker.chain[:0], chain...)}
 }
 
-// found takes in that a look in /proc found a thread waiting. If it was there when the session
-// began and was not heard of, it has waited since then.
+// found takes in where a look in /proc found a thread waiting of which the kernel did not say it.
+// If it was there when the session began and was not heard of, it has waited since then.
 func (w *waits) found(tid int32, frames []stack.Frame, what string) {
-	if !w.unheard[tid] || w.open[tid] != nil {
+	x := w.open[tid]
+	switch {
+	case x == nil && w.unheard[tid]:
+		if x = w.begin(tid); x == nil {
+			return
+		}
+		x.since, x.asleep = w.began, true
+	case x == nil || !x.asleep || x.known():
 		return
 	}
-	if x := w.begin(tid); x != nil {
-		x.since, x.asleep, x.frames, x.what = w.began, true, append([]stack.Frame(nil), frames...), what
-	}
+	x.frames, x.what = append([]stack.Frame(nil), frames...), what
 }
 
-// waiting returns the wait of a thread that waits now; nil if it does not, or nothing is known.
+// known reports whether it is known where a thread waits.
+func (x *wait) known() bool { return len(x.chain) > 0 || x.frames != nil }
+
+// waiting returns the wait of a thread that waits now; nil if it does not, or it is not known
+// where.
 func (w *waits) waiting(tid int32) *wait {
-	if x := w.open[tid]; x != nil && x.asleep {
+	if x := w.open[tid]; x != nil && x.asleep && x.known() {
 		return x
 	}
 	return nil
@@ -165,37 +180,46 @@ func (w *waits) waiting(tid int32) *wait {
 
 // end ends the wait of a thread.
 func (w *waits) end(tid int32, at uint64) {
-	x := w.waiting(tid)
-	if x == nil || at < x.since {
+	x := w.open[tid]
+	if x == nil || !x.asleep || at < x.since {
 		w.drop(tid)
 		return
 	}
 	w.measured++
-	if at-w.second >= 1e9 {
-		w.second, w.inSecond = at, 0
-	}
-	if w.inSecond++; w.inSecond > mostWaits && at-x.since < brief {
-		w.briefly = true
+	lasted := at - x.since
+	switch {
+	case lasted >= long && x.known() || x.since == w.began:
+	case len(x.chain) > 0:
+		lasted *= 1 + w.skipped[tid]
+		delete(w.skipped, tid)
+	default: // the next wait of the thread that has a stack represents it
+		if len(w.skipped) < mostFollowed {
+			w.skipped[tid]++
+		}
 		w.drop(tid)
 		return
 	}
 	k := sumKey{tid: tid, waker: x.waker.tid, stack: w.hash(x), woken: maphash.Bytes(w.seed, x.waker.chain)}
 	if s := w.sums[k]; s != nil {
-		s.waited += at - x.since
+		s.waited += lasted
 		w.drop(tid)
 		return
 	}
-	w.sums[k] = &sum{tid: tid, waited: at - x.since, wait: *x} // which keeps what x has
+	w.sums[k] = &sum{tid: tid, waited: lasted, wait: *x} // which keeps what x has
 	delete(w.open, tid)
 }
 
-// hash identifies the stack of a wait. One that was found in /proc has no other like it: each
-// thread has at most one.
+// hash identifies the stack of a wait.
 func (w *waits) hash(x *wait) uint64 {
-	if x.frames != nil {
-		return 0
+	if x.frames == nil {
+		return maphash.Bytes(w.seed, x.chain)
 	}
-	return maphash.Bytes(w.seed, x.chain)
+	var h maphash.Hash
+	h.SetSeed(w.seed)
+	for i := range x.frames {
+		maphash.WriteComparable(&h, x.frames[i])
+	}
+	return h.Sum64()
 }
 
 // full reports whether it is time to flush.

@@ -62,11 +62,10 @@ func startWaiter(t testing.TB, args ...string) *waiter {
 }
 
 // measured samples the program until it has printed as many lines, and returns these.
-func (w *waiter) measured(t testing.TB, lines int, give func(*stack.Sample)) ([]string, stack.Statistics) {
+func (w *waiter) measured(t testing.TB, s *Sampler, lines int, give func(*stack.Sample)) ([]string, stack.Statistics) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(patience.Context(t, time.Minute))
 	defer cancel()
-	s := New()
 	namer := symbol.NewNamer(s.Open, symbol.Budget{Time: time.Hour, Bytes: 1 << 30})
 	said := make(chan []string, 1)
 	begun := false
@@ -121,7 +120,7 @@ func withTracefs(t testing.TB) bool {
 func needsWaits(t testing.TB) {
 	t.Helper()
 	needsPerf(t, false)
-	x := &session{wish: stack.Wish{PID: int32(os.Getpid())}, processes: newProcesses(), calls: new(calls)}
+	x := &session{wish: stack.Wish{PID: int32(os.Getpid())}, processes: newProcesses(), calls: new(calls), stacks: mostStacks}
 	if err := x.listen([]int32{int32(os.Getpid())}); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +141,7 @@ func TestWaits(t *testing.T) {
 	waited := make(map[key]uint64)
 	woken := make(map[string]uint64) // waits of main, by who ended them
 	looks := 0
-	lines, statistics := w.measured(t, 5, func(x *stack.Sample) {
+	lines, statistics := w.measured(t, New(), 5, func(x *stack.Sample) {
 		if x.State != stack.Waiting {
 			if x.Waited > 0 || x.Waker != nil {
 				t.Errorf("a running thread waited: %+v", x)
@@ -206,6 +205,25 @@ func TestWaits(t *testing.T) {
 		}
 	} else if woken["?"] != waited[key{"main", "await_worker"}] || statistics.WaitsWhy == "" {
 		t.Errorf("without tracefs, these ended waits: %v; %q", woken, statistics.WaitsWhy)
+	}
+}
+
+// Of very many waits, some represent all.
+func TestBriefWaits(t *testing.T) {
+	needsWaits(t)
+	w := startWaiter(t, "3000", "100000")
+	var waited float64
+	sampler := New()
+	sampler.stacks = 50
+	lines, statistics := w.measured(t, sampler, 1, func(x *stack.Sample) {
+		if int(x.Thread.TID) == w.cmd.Process.Pid && has(x, "await_worker") {
+			waited += float64(x.Waited)
+		}
+	})
+	var took, own float64
+	fmt.Sscan(lines[0], &took, &own)
+	if math.Abs(waited-own) > 0.25*own {
+		t.Errorf("it waited %.0f ms, by its own clock %.0f ms; %+v", waited/1e6, own/1e6, statistics)
 	}
 }
 

@@ -122,6 +122,10 @@ func TestWaitsOfRecords(t *testing.T) {
 		{"of another process", [][]byte{made(kindSample, 0, uint64(0), int32(6), int32(8), 10*ms, uint64(1), uint64(markKernel)), leaves(8, 10*ms), goesOn(8, 14*ms)}, ""},
 		{"lost", [][]byte{sleeps(8, 10*ms, 0xa), leaves(8, 10*ms), aLoss, goesOn(8, 14*ms)}, ""},
 		{"time that goes back", [][]byte{sleeps(8, 10*ms, 0xa), leaves(8, 10*ms), goesOn(8, 9*ms)}, ""},
+		{"one for others", [][]byte{leaves(8, 10*ms), goesOn(8, 14*ms), leaves(8, 15*ms), preempted(8, 16*ms), goesOn(8, 17*ms), leaves(8, 18*ms), goesOn(8, 19*ms),
+			sleeps(8, 20*ms, 0xa), leaves(8, 20*ms), goesOn(8, 23*ms), sleeps(8, 24*ms, 0xb), leaves(8, 24*ms), goesOn(8, 25*ms)}, "8 1.0 ms at b; 8 9.0 ms at a"},
+		{"a long one", [][]byte{leaves(8, 10*ms), goesOn(8, 14*ms), sleeps(8, 20*ms, 0xa), leaves(8, 20*ms), goesOn(8, 150*ms)}, "8 130.0 ms at a"},
+		{"without a stack", [][]byte{leaves(8, 10*ms), goesOn(8, 14*ms)}, ""},
 		{"not over", [][]byte{sleeps(8, 10*ms, 0xa), leaves(8, 10*ms)}, "8 90.0 ms at a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,16 +157,28 @@ func TestWaitsFoundByLooks(t *testing.T) {
 	w.found(10, frames, "pipe_read")
 	w.found(9, []stack.Frame{{Name: "do_wait"}}, "do_wait")
 	take(w, nil, sleeps(9, 20*ms, 0xa), leaves(9, 20*ms), goesOn(9, 21*ms))
+	// One of which the kernel did not say the stack.
+	take(w, nil, leaves(9, 30*ms))
+	if w.waiting(9) != nil {
+		t.Error("it is known where a thread waits that was not looked at")
+	}
+	w.found(9, []stack.Frame{{Name: "do_futex"}}, "do_futex")
+	w.found(9, []stack.Frame{{Name: "later"}}, "later")
+	take(w, nil, goesOn(9, 260*ms))
+	take(w, nil, leaves(9, 270*ms))
+	w.found(9, []stack.Frame{{Name: "brief"}}, "brief")
+	take(w, nil, goesOn(9, 300*ms))
 	w.close(100 * ms)
-	if got := said(w); got != "8 4.0 ms in pipe_read; 9 1.0 ms at a" {
+	if got := said(w); got != "8 4.0 ms in pipe_read; 9 1.0 ms at a; 9 230.0 ms in do_futex" {
 		t.Error(got)
 	}
 }
 
-// What is remembered is bounded, and of very many waits the brief ones are left out.
+// What is remembered is bounded.
 func TestManyWaits(t *testing.T) {
 	w := newWaits(pid7, 0, nil)
-	for i := range uint64(mostWaits + 10) {
+	const many = 3 * mostSums
+	for i := range uint64(many) {
 		at := 5*ms + 1000*i
 		take(w, nil, sleeps(8, at, i), leaves(8, at), goesOn(8, at+500))
 		if w.full() {
@@ -172,13 +188,8 @@ func TestManyWaits(t *testing.T) {
 			t.Fatalf("%d sums, %d waits, %d spare", len(w.sums), len(w.open), len(w.spare))
 		}
 	}
-	said(w)
-	if !w.briefly || w.measured != mostWaits+10 {
-		t.Errorf("%d were measured; left out: %v", w.measured, w.briefly)
-	}
-	take(w, nil, sleeps(8, 30*ms, 0xa), leaves(8, 30*ms), goesOn(8, 31*ms), goesOn(8, 32*ms))
-	if got := said(w); got != "8 1.0 ms at a" {
-		t.Errorf("a wait that was not brief: %s", got)
+	if w.measured != many || w.left != many {
+		t.Errorf("%d were measured of %d", w.measured, w.left)
 	}
 	for tid := range int32(mostFollowed + 10) {
 		take(w, nil, sleeps(tid+1, 40*ms, 0xa), leaves(tid+1, 40*ms))
