@@ -30,6 +30,12 @@ func TestStacksOfAProcess(t *testing.T) {
 	s := laptop(t, sampledApp)
 	// The one that may be opened, by name.
 	folded := s.stacks("worker", "--for", "3s", "--rate", "40")
+	stats := s.replay([]string{s.sampled()}, "stacks", "--stats")
+	for _, want := range []string{"taken", "walk errors", "suspensions", "stopped in all ", "LASTED", "at most "} {
+		if !strings.Contains(stats, want) {
+			t.Errorf("the statistics lack %q:\n%s", want, stats)
+		}
+	}
 	computes, collects, awaits := share(folded, "main;compute"), share(folded, "main;collect"), share(folded, "main;await")
 	if busy := computes + collects; busy < 20 || computes < busy*6/10 || computes > busy*8/10 {
 		t.Errorf("it computes %d and collects %d times, of seven and three parts:\n%s", computes, collects, folded)
@@ -51,10 +57,13 @@ func TestStacksOfAProcess(t *testing.T) {
 	}
 }
 
+// sampled is the file that stacks makes.
+func (s *session) sampled() string { return filepath.Join(s.root, "Library", "sampled.tacho") }
+
 // stacks has the recorder sample into a file and reads that.
 func (s *session) stacks(args ...string) string {
 	s.t.Helper()
-	file := filepath.Join(s.root, "Library", "sampled.tacho")
+	file := s.sampled()
 	os.Remove(file)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		s.t.Fatal(err)
