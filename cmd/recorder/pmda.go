@@ -130,7 +130,7 @@ func (a *app) answer(f *pmdaFlags, fl *pflag.FlagSet) error {
 	// The end of a peer shows in reads and writes, not as a signal; and SIGHUP is handled only
 	// by code that has something to read again.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := interrupted()
 	defer stop()
 	beFrugal()
 	if f.play.archive != nil {

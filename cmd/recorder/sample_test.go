@@ -58,11 +58,18 @@ func TestSample(t *testing.T) {
 		t.Errorf("%d samples and %d events are in the file", samples, events)
 	}
 
+	if out, err = command("sample", pid, "--self-check", "--for", "1s").CombinedOutput(); err != nil || !strings.Contains(string(out), "taken") ||
+		!strings.Contains(string(out), "nothing was stopped") {
+		t.Fatalf("%v: %s", err, out)
+	}
+
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"sample"}, "say whose stacks"},
+		{[]string{"sample", "--all", "--self-check"}, "about one process"},
+		{[]string{"sample", pid, "--self-check", "-o", file}, "keeps nothing"},
 		{[]string{"sample", pid, "1"}, "one process at a time"},
 		{[]string{"sample", pid, "--all"}, "leave " + pid + " out"},
 		{[]string{"sample", "no such program"}, "no process is called no such program"},

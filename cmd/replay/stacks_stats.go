@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,47 +14,9 @@ import (
 	"tachograph/store"
 )
 
-// A statistic is a number of a sampling session, which its event has as a label.
-type statistic struct {
-	label string
-	name  string // in answers to programs, and before words in answers to people
-	words string
-	zero  bool // the label is left out if the number is 0
-}
-
-// sessionCounts are what was taken in a session, and what was not.
-var sessionCounts = []statistic{
-	{"rounds", "rounds", "times that stacks were due", false},
-	{"samples", "taken", "samples", false},
-	{"missed", "skipped", "of these times, because it was too late", true},
-	{"gone", "gone", "threads and processes that ended while they were read", true},
-	{"failed", "unread", "threads that could not be read", true},
-	{"walk_errors", "walk errors", "samples whose stack could not be followed to its outermost function", false},
-	{"cut", "cut", "samples of which not all functions were read", false},
-	{"hung", "hung", "calls of the kernel's that did not return", true},
-	{"suspensions", "suspensions", "times that the process was stopped to be read", true},
-}
-
-// sessionLengths are the lengths of suspensions, in nanoseconds.
-var sessionLengths = []statistic{
-	{"suspended_ns", "suspended_ns", "in all", false},
-	{"suspended_median_ns", "suspended_median_ns", "half of them at most", false},
-	{"suspended_longest_ns", "suspended_longest_ns", "the longest", false},
-}
-
-// of returns the number of a session; false if its event does not have it: recorders write
-// more of them than they once did.
-func (s *statistic) of(e *store.Event) (n uint64, ok bool) {
-	text := e.Label(s.label)
-	if text == "" {
-		return 0, s.zero
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	return n, err == nil
-}
-
-func (s *statistic) cell(e *store.Event) out.Cell {
-	if n, ok := s.of(e); ok {
+// figure is a number of a session, if its event has it.
+func figure(f *stack.Figure, e *store.Event) out.Cell {
+	if n, ok := f.Of(&e.Event); ok {
 		return out.Natural(n)
 	}
 	return out.None("-")
@@ -113,17 +76,17 @@ func (s *stacksAnswer) numbers(e *store.Event) error {
 	if err != nil {
 		return err
 	}
-	for i := range sessionCounts {
-		k := &sessionCounts[i]
-		n, ok := k.of(e)
+	for i := range stack.Figures {
+		f := &stack.Figures[i]
+		n, ok := f.Of(&e.Event)
 		if !ok {
 			continue
 		}
-		words := k.words
-		if why := e.Label("why_failed"); k.label == "failed" && n > 0 && why != "" {
+		words := f.Words
+		if why := f.Note(&e.Event); n > 0 && why != "" {
 			words += ": " + why
 		}
-		if err := rows.Row([]out.Cell{{}, out.None(fmt.Sprint(n)), out.None(k.name), out.None(words)}); err != nil {
+		if err := rows.Row([]out.Cell{{}, out.None(fmt.Sprint(n)), out.None(f.Name), out.None(words)}); err != nil {
 			return err
 		}
 	}
@@ -133,13 +96,13 @@ func (s *stacksAnswer) numbers(e *store.Event) error {
 // suspensions prints how long the process was stopped, in all and each time.
 func (s *stacksAnswer) suspensions(e *store.Event) error {
 	var texts []string
-	for i := range sessionLengths {
-		k := &sessionLengths[i]
-		n, ok := k.of(e)
+	for i := range stack.Lengths {
+		f := &stack.Lengths[i]
+		n, ok := f.Of(&e.Event)
 		if !ok {
 			continue
 		}
-		text := k.words + " " + human.Seconds(float64(n)/1e9)
+		text := f.Words + " " + human.Seconds(float64(n)/1e9)
 		if length, err := strconv.ParseFloat(e.Label("seconds"), 64); err == nil && length > 0 && i == 0 {
 			text += ", " + human.Percent(float64(n)/1e9/length) + " of the time"
 		}
@@ -150,7 +113,7 @@ func (s *stacksAnswer) suspensions(e *store.Event) error {
 	}
 	s.a.stdout.Println()
 	s.a.prose("stopped " + strings.Join(texts, "; "))
-	spread, ok := stack.ReadSpread(e.Label("suspended_up_to_ns"))
+	spread, ok := stack.ReadSpread(e.Label(stack.SpreadText))
 	if !ok {
 		return nil
 	}
@@ -181,13 +144,11 @@ func (s *stacksAnswer) suspensions(e *store.Event) error {
 // statisticsRows writes a row for each session.
 func (s *stacksAnswer) statisticsRows() error {
 	columns := []out.Column{{Name: "to"}, {Name: "seconds"}, {Name: "pid", Kind: out.Uint}, {Name: "rate", Kind: out.Uint}, {Name: "how", Kind: out.Text}, {Name: "reason", Kind: out.Text}}
-	for _, k := range sessionCounts {
-		columns = append(columns, out.Column{Name: strings.ReplaceAll(k.name, " ", "_"), Kind: out.Uint})
+	figures := slices.Concat(stack.Figures, stack.Lengths)
+	for _, f := range figures {
+		columns = append(columns, out.Column{Name: strings.ReplaceAll(f.Name, " ", "_"), Kind: out.Uint})
 	}
-	for _, k := range sessionLengths {
-		columns = append(columns, out.Column{Name: k.name, Kind: out.Uint})
-	}
-	columns = append(columns, out.Column{Name: "suspended_up_to_ns", Kind: out.Text}, out.Column{Name: "why_unread", Kind: out.Text})
+	columns = append(columns, out.Column{Name: stack.SpreadText, Kind: out.Text}, out.Column{Name: "why_unread", Kind: out.Text})
 	rows, err := s.a.rows(columns...)
 	if err != nil {
 		return err
@@ -197,16 +158,17 @@ func (s *stacksAnswer) statisticsRows() error {
 			length, _ := strconv.ParseFloat(e.Label("seconds"), 64) // which samplings has read
 			cells := []out.Cell{hostCell(&p.Host), out.At(e.At.Wall), out.Number(length)}
 			for _, name := range []string{"pid", "rate"} {
-				cells = append(cells, (&statistic{label: name}).cell(e))
+				cell := out.None("-")
+				if n, err := strconv.ParseUint(e.Label(name), 10, 64); err == nil {
+					cell = out.Natural(n)
+				}
+				cells = append(cells, cell)
 			}
 			cells = append(cells, answer.Text(e.Label("how")), answer.Text(e.Label("reason")))
-			for i := range sessionCounts {
-				cells = append(cells, sessionCounts[i].cell(e))
+			for i := range figures {
+				cells = append(cells, figure(&figures[i], e))
 			}
-			for i := range sessionLengths {
-				cells = append(cells, sessionLengths[i].cell(e))
-			}
-			cells = append(cells, answer.Text(e.Label("suspended_up_to_ns")), answer.Text(e.Label("why_failed")))
+			cells = append(cells, answer.Text(e.Label(stack.SpreadText)), answer.Text(e.Label("why_failed")))
 			if err := rows.Row(cells); err != nil {
 				return err
 			}

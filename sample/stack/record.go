@@ -158,7 +158,7 @@ func (s *Statistics) Event(from, at metric.Stamp, wish Wish, about, reason strin
 	label("hung", int64(len(s.Hung)), false)
 	label("waits", int64(s.Waits), false)
 	label("waits_lost", int64(s.WaitsLost), false)
-	for _, l := range []metric.Label{{Name: "suspended_up_to_ns", Value: s.Spread.String()}, {Name: "how", Value: s.How}, {Name: "why_failed", Value: s.Why},
+	for _, l := range []metric.Label{{Name: SpreadText, Value: s.Spread.String()}, {Name: "how", Value: s.How}, {Name: "why_failed", Value: s.Why},
 		{Name: "why_no_waits", Value: s.WaitsWhy}, {Name: "why_no_python", Value: s.Python}, {Name: "reason", Value: reason}} {
 		if l.Value != "" {
 			e.Labels = append(e.Labels, l)

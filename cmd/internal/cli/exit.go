@@ -27,7 +27,7 @@ type Status struct {
 var Statuses = []Status{
 	{Yes, "done; the answer is yes", "every command"},
 	{No, "the answer is no", "recorder status: not healthy or not running; recorder check, recorder reload: the configuration is refused; " +
-		"recorder check --witness: two sources disagree; " +
+		"recorder check --witness: two sources disagree; recorder sample --self-check: the process was stopped for too long; " +
 		"replay find: nothing found; replay why: nothing out of the ordinary; replay verify: damage; replay repair, replay export, replay snapshot, replay merge, replay split: something is lost; replay push: something was refused"},
 	{Failed, "not done, or not answered", "every command: what it says on standard error tells why; mistakes in the command line, too"},
 }

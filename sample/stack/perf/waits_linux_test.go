@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -229,13 +230,15 @@ func TestBriefWaits(t *testing.T) {
 
 // A thread that was started during a session is heard of as well when another wakes it.
 func TestWakesOfNewThreads(t *testing.T) {
-	traced := withTracefs()
+	traced := withTracefs(t)
 	needsWaits(t)
 	if !traced {
 		t.Skip("the kernel shows its tracepoints to this user nowhere")
 	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	here := int32(unix.Gettid())
-	x := &session{wish: stack.Wish{PID: int32(os.Getpid())}, processes: newProcesses()}
+	x := &session{wish: stack.Wish{PID: int32(os.Getpid())}, processes: newProcesses(), calls: new(calls), stacks: mostStacks}
 	if err := x.listen([]int32{here}); err != nil {
 		t.Fatal(err)
 	}
