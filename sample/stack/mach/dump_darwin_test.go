@@ -152,6 +152,9 @@ func frames(s *stack.Sample) string {
 	for i := range s.Frames {
 		f := &s.Frames[i]
 		text := fmt.Sprintf("%x", f.Offset())
+		if f.Start > 0 {
+			text = fmt.Sprintf("%s:%d,%d", filepath.Base(f.File), f.Line, f.Start)
+		}
 		if f.Image != nil {
 			name := filepath.Base(f.Image.Path)
 			if f.Image.Path == "" {

@@ -24,6 +24,7 @@ type task struct {
 	eye      *eye
 	mem      memory
 	images   images
+	python   interpreter
 	queues   map[uint64]string // labels of dispatch queues, in this round
 	statuses stack.Statistics
 	sample   stack.Sample
@@ -47,6 +48,7 @@ func (t *task) enter(right port) {
 	t.mem = memory{k: t.k, task: right}
 	t.images = images{mem: &t.mem, names: t.images.names}
 	t.eye.rules.images = &t.images
+	t.python = interpreter{}
 }
 
 func (t *task) leave() {
@@ -187,6 +189,7 @@ func (t *task) tell(h *thread, seen *glance) {
 			}
 		}
 	}
+	t.interpret(s)
 	t.give(s)
 }
 

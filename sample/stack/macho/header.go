@@ -17,6 +17,9 @@ type Header struct {
 	Cache bool
 	// ARM says that its code is for ARM processors.
 	ARM bool
+	// Python is the address of the section that CPython, since 3.13, has its state in; 0 if there
+	// is none.
+	Python uint64
 
 	slide        uint64 // added to the addresses in the file
 	link         span   // __LINKEDIT, in memory
@@ -87,6 +90,8 @@ func (h *Header) take(commands []byte) bool {
 				h.unwind = section(c[segmentSize:], "__unwind_info")
 			case "__LINKEDIT":
 				h.link, h.linkFile, link = span{at, length}, le.Uint64(c[40:]), true
+			case "__DATA":
+				h.Python = section(c[segmentSize:], pythonSection).at
 			}
 		case kind == cmdSymtab && size >= 24:
 			h.symbols, h.symbolCount = uint64(le.Uint32(c[8:])), le.Uint32(c[12:])
@@ -101,6 +106,9 @@ func (h *Header) take(commands []byte) bool {
 		h.link.at += h.slide
 	}
 	h.unwind.at += h.slide
+	if h.Python != 0 {
+		h.Python += h.slide
+	}
 	return text && h.Size > 0 && h.Load+h.Size > h.Load
 }
 
@@ -126,6 +134,9 @@ func (h *Header) inLinkedit(offset, length uint64) (at uint64, ok bool) {
 	}
 	return h.link.at + from, true
 }
+
+// pythonSection is the name of CPython's section.
+const pythonSection = "PyRuntime"
 
 func name(b []byte) string {
 	for i, c := range b {

@@ -89,6 +89,9 @@ func TestHeader(t *testing.T) {
 	if !ok || h.UUID != "AABBCCDD-0011-2233-4455-66778899AABB" || h.Size != 0x4000 || h.Cache || h.slide != 0x4a30000 || h.link != (span{load + 0x4000, 0x4000}) {
 		t.Errorf("%v: %+v", ok, h)
 	}
+	if h.Python != 0 {
+		t.Errorf("it has no Python: %x", h.Python)
+	}
 	for name, change := range map[string]func(b []byte){
 		"no magic":                    func(b []byte) { b[0]++ },
 		"endless commands":            func(b []byte) { le.PutUint32(b[20:], 1<<30) },
@@ -129,6 +132,52 @@ func TestUnwind(t *testing.T) {
 		if got := strings.TrimRight(string(b), "\x00"); got != c.want || budget.Unwind != c.budget-len(b) {
 			t.Errorf("%s: %q, %d left; want %q", c.name, got, budget.Unwind, c.want)
 		}
+	}
+}
+
+// The section of Python's state is found, in whichever place among the others.
+func TestPythonSection(t *testing.T) {
+	with := func(sections ...string) []byte {
+		b := program(0x100000000, load, nil)
+		at, size := headerSize+int(le.Uint32(b[20:])), segmentSize+sectionSize*len(sections)
+		command := b[at:]
+		le.PutUint32(command, cmdSegment)
+		le.PutUint32(command[4:], uint32(size))
+		copy(command[8:], "__DATA")
+		le.PutUint32(command[64:], uint32(len(sections)))
+		for i, name := range sections {
+			s := command[segmentSize+i*sectionSize:]
+			copy(s, name)
+			le.PutUint64(s[32:], 0x100008000+uint64(i)*0x100)
+		}
+		le.PutUint32(b[20:], uint32(at-headerSize+size))
+		return b
+	}
+	for want, b := range map[uint64][]byte{
+		0: with("__data", "__bss"), load + 0x8000: with("PyRuntime"), load + 0x8100: with("__data", "PyRuntime", "__bss"),
+	} {
+		if h, ok := ReadHeader(space{load: b}, load); !ok || h.Python != want {
+			t.Errorf("%v, %x, want %x", ok, h.Python, want)
+		}
+	}
+	b := with("PyRuntime")
+	le.PutUint32(b[headerSize+int(le.Uint32(b[20:]))-sectionSize-segmentSize+64:], 1<<31) // more sections than there are
+	if h, ok := ReadHeader(space{load: b}, load); !ok || h.Python != load+0x8000 {
+		t.Errorf("%v, %x", ok, h.Python)
+	}
+}
+
+// Functions and variables of an image are found by name.
+func TestEachSymbol(t *testing.T) {
+	mem := space{load: program(0x100000000, load, map[string]uint32{"_main": 0x1000, "__PyRuntime": 0x9000, "Go": 0x20})}
+	h, _ := ReadHeader(mem, load)
+	got := make(map[string]uint64)
+	if !h.EachSymbol(mem, &Budget{Symbols: 3}, func(name string, address uint64) { got[name] = address - load }) ||
+		fmt.Sprint(got) != fmt.Sprint(map[string]uint64{"main": 0x1000, "_PyRuntime": 0x9000, "Go": 0x20}) {
+		t.Errorf("%x", got)
+	}
+	if h.EachSymbol(mem, &Budget{Symbols: 2}, func(string, uint64) { t.Error("beyond the budget") }) {
+		t.Error("more than the budget")
 	}
 }
 

@@ -104,7 +104,7 @@ func (p *Interpreter) bytes(at uint64) ([]byte, bool) {
 	return b, n == 0 || p.mem.Read(at+bytesData, b)
 }
 
-// string reads a string, or the beginning of a longer one.
+// string reads a string, or the beginning of a longer one, without control characters.
 func (p *Interpreter) string(at uint64, most uint64) (string, bool) {
 	l := &p.layout
 	var head [mostString]byte
@@ -138,7 +138,7 @@ func (p *Interpreter) string(at uint64, most uint64) (string, bool) {
 		default:
 			c = binary.LittleEndian.Uint32(b)
 		}
-		if c > utf8.MaxRune {
+		if c < ' ' || c >= 0x7f && c < 0xa0 || c > utf8.MaxRune { // it could act on a terminal
 			c = utf8.RuneError
 		}
 		s.WriteRune(rune(c))

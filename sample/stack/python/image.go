@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"tachograph/sample/stack/chain"
+	"tachograph/sample/stack/macho"
 	"tachograph/sample/stack/symbol"
 )
 
@@ -44,20 +46,7 @@ const (
 func FindELF(f *symbol.ELF, name string) (*Image, bool) {
 	m := &Image{minor: minorNamed(name)}
 	section, found := f.SectionAddress(runtimeSection)
-	err := f.Symbols(func(name string, address, size uint64) {
-		switch {
-		case name == runtimeSymbol:
-			m.runtime = address
-		case name == versionSymbol:
-			m.version = address
-		case name == loopSymbol, strings.HasPrefix(name, loopSymbol+"."), strings.HasPrefix(name, tailSymbol):
-			if len(m.loops) < maxLoops && address+size > address {
-				m.loops = append(m.loops, extent{address, address + size})
-			}
-		case name == startSymbol:
-			m.start = extent{address, address + size}
-		}
-	})
+	err := f.Symbols(func(name string, address, size uint64) { m.take(name, extent{address, address + size}) })
 	if found {
 		m.runtime = section
 	}
@@ -65,6 +54,46 @@ func FindELF(f *symbol.ELF, name string) (*Image, bool) {
 		return nil, false
 	}
 	return m, true
+}
+
+// FindMachO finds the interpreter in an image that a process on macOS has loaded; false if it has
+// none.
+func FindMachO(mem chain.Memory, h *macho.Header, name string, budget *macho.Budget) (*Image, bool) {
+	m := &Image{minor: minorNamed(name)}
+	var starts []uint64
+	h.EachSymbol(mem, budget, func(name string, address uint64) {
+		starts = append(starts, address-h.Load)
+		m.take(name, extent{address - h.Load, 0})
+	})
+	if h.Python != 0 {
+		m.runtime = h.Python - h.Load
+	}
+	// A function ends where the next symbol is.
+	slices.Sort(starts)
+	for i := range m.loops {
+		e := &m.loops[i]
+		e.to = h.Size
+		if next, _ := slices.BinarySearch(starts, e.from+1); next < len(starts) {
+			e.to = starts[next]
+		}
+	}
+	return m, m.runtime != 0
+}
+
+// take takes a symbol that is one of those that are needed.
+func (m *Image) take(name string, at extent) {
+	switch {
+	case name == runtimeSymbol:
+		m.runtime = at.from
+	case name == versionSymbol:
+		m.version = at.from
+	case name == loopSymbol, strings.HasPrefix(name, loopSymbol+"."), strings.HasPrefix(name, tailSymbol):
+		if len(m.loops) < maxLoops {
+			m.loops = append(m.loops, at)
+		}
+	case name == startSymbol:
+		m.start = at
+	}
 }
 
 var named = regexp.MustCompile(`^(?:lib)?python3\.(\d{1,2})(?:\D|$)`)

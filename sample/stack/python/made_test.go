@@ -10,6 +10,7 @@ const base = 0x10000
 
 // made is the memory of a process that is made up.
 type made struct {
+	base   uint64
 	b      []byte
 	reads  int
 	layout layout
@@ -21,10 +22,10 @@ type made struct {
 // Read implements chain.Memory.
 func (m *made) Read(at uint64, b []byte) bool {
 	m.reads++
-	if at < base || at-base > uint64(len(m.b)) || uint64(len(b)) > uint64(len(m.b))-(at-base) {
+	if at < m.base || at-m.base > uint64(len(m.b)) || uint64(len(b)) > uint64(len(m.b))-(at-m.base) {
 		return false
 	}
-	copy(b, m.b[at-base:])
+	copy(b, m.b[at-m.base:])
 	return true
 }
 
@@ -32,21 +33,23 @@ func (m *made) Read(at uint64, b []byte) bool {
 func (m *made) room(n int) uint64 {
 	at := uint64(len(m.b)+15) &^ 15
 	m.b = append(m.b, make([]byte, int(at)+n-len(m.b))...)
-	return base + at
+	return m.base + at
 }
 
 func (m *made) put(at, offset, value uint64) {
-	binary.LittleEndian.PutUint64(m.b[at+offset-base:], value)
+	binary.LittleEndian.PutUint64(m.b[at+offset-m.base:], value)
 }
 
 func (m *made) put32(at, offset uint64, value uint32) {
-	binary.LittleEndian.PutUint32(m.b[at+offset-base:], value)
+	binary.LittleEndian.PutUint32(m.b[at+offset-m.base:], value)
 }
 
 // newMade makes an interpreter without threads. Those with a table have offsets of their own,
 // which are nowhere else.
-func newMade(minor int) *made {
-	m := &made{minor: minor}
+func newMade(minor int) *made { return newMadeAt(base, minor) }
+
+func newMadeAt(base uint64, minor int) *made {
+	m := &made{base: base, minor: minor}
 	m.runtime = m.room(1024)
 	l, ok := fixed[minor]
 	if !ok {
@@ -80,14 +83,14 @@ func newMade(minor int) *made {
 	m.layout = l
 	m.codeType = m.room(64)
 	name := m.room(8)
-	copy(m.b[name-base:], "code")
+	copy(m.b[name-m.base:], "code")
 	m.put(m.codeType, typeName, name)
 	m.put(m.runtime, l.interpreters, m.room(128))
 	return m
 }
 
 func (m *made) interpreter() uint64 {
-	return binary.LittleEndian.Uint64(m.b[m.runtime+m.layout.interpreters-base:])
+	return binary.LittleEndian.Uint64(m.b[m.runtime+m.layout.interpreters-m.base:])
 }
 
 // string makes a string with a kind of characters: 0 is ASCII.
@@ -101,7 +104,7 @@ func (m *made) string(s string, kind int) uint64 {
 	}
 	m.put32(at, stringState, (state|1<<3)<<m.layout.kind)
 	for i, c := range letters {
-		b := m.b[at+from-base:]
+		b := m.b[at+from-m.base:]
 		switch kind {
 		case 2:
 			binary.LittleEndian.PutUint16(b[2*i:], uint16(c))
@@ -117,7 +120,7 @@ func (m *made) string(s string, kind int) uint64 {
 func (m *made) bytes(b []byte) uint64 {
 	at := m.room(bytesData + len(b))
 	m.put(at, bytesSize, uint64(len(b)))
-	copy(m.b[at+bytesData-base:], b)
+	copy(m.b[at+bytesData-m.base:], b)
 	return at
 }
 
@@ -145,7 +148,7 @@ func (m *made) frame(code, offset, previous uint64, owner byte) uint64 {
 	m.put(at, l.code, code|tag)
 	m.put(at, l.previous, previous)
 	m.put(at, l.instruction, code+l.instructions+offset)
-	m.b[at+l.owner-base] = owner
+	m.b[at+l.owner-m.base] = owner
 	return at
 }
 
@@ -154,7 +157,7 @@ func (m *made) thread(tid, current uint64) uint64 {
 	l := &m.layout
 	at := m.room(int(l.threadSize()))
 	m.put(at, l.nativeID, tid)
-	m.put(at, l.nextThread, binary.LittleEndian.Uint64(m.b[m.interpreter()+l.threads-base:]))
+	m.put(at, l.nextThread, binary.LittleEndian.Uint64(m.b[m.interpreter()+l.threads-m.base:]))
 	m.put(m.interpreter(), l.threads, at)
 	if l.minor <= 12 {
 		c := m.room(16)
@@ -166,13 +169,15 @@ func (m *made) thread(tid, current uint64) uint64 {
 }
 
 func (m *made) open() (*Interpreter, error) {
-	return Open(m, &Image{runtime: m.runtime - base, minor: m.minor}, base)
+	return Open(m, &Image{runtime: m.runtime - m.base, minor: m.minor}, m.base)
 }
 
 // program makes a program of two functions in two loops: outer, which C called, calls inner,
 // which C calls too and which is seen twice.
-func program(minor int) *made {
-	m := newMade(minor)
+func program(minor int) *made { return programOf(newMade(minor), 7) }
+
+func programOf(m *made, tid uint64) *made {
+	minor := m.minor
 	file := m.string("/srv/app.py", 0)
 	// Three instructions on the first line, one two lines further, one without a line.
 	lines := []byte{0x80 | noColumns<<3 | 2, 0, 0x80 | (oneLine+2)<<3, 0, 0, 0x80 | noLine<<3}
@@ -181,17 +186,17 @@ func program(minor int) *made {
 	// 3.11 marks the first frame of a loop, later versions have another frame before it.
 	called := func(at uint64) uint64 {
 		if minor == 11 {
-			m.b[at+m.layout.entry-base] = 1
+			m.b[at+m.layout.entry-m.base] = 1
 			return at
 		}
-		m.put(at, m.layout.previous, m.frame(outer, 0, binary.LittleEndian.Uint64(m.b[at+m.layout.previous-base:]), ownedByInterpreter))
+		m.put(at, m.layout.previous, m.frame(outer, 0, binary.LittleEndian.Uint64(m.b[at+m.layout.previous-m.base:]), ownedByInterpreter))
 		return at
 	}
 	at := called(m.frame(outer, 0, 0, 0))
 	at = called(m.frame(inner, 6, at, 0))
 	at = m.frame(inner, 2, at, 1)
-	m.thread(7, at)
-	m.thread(8, 0)
+	m.thread(tid, at)
+	m.thread(tid+1, 0)
 	return m
 }
 

@@ -2,6 +2,11 @@ package python
 
 import (
 	"encoding/binary"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -58,7 +63,7 @@ func TestWhatIsNotRead(t *testing.T) {
 		make func() *made
 		want string
 	}{
-		"no memory":      {func() *made { return &made{minor: 12} }, "cannot be read"},
+		"no memory":      {func() *made { return &made{base: base, minor: 12} }, "cannot be read"},
 		"too old":        {func() *made { m := newMade(12); m.minor = 10; return m }, "this is Python 3.10, and 3.11 to 3.14 are read"},
 		"too new":        {func() *made { m := newMade(14); m.put(m.runtime, 8, 0x03100000); return m }, "this is Python 3.16"},
 		"another two":    {func() *made { m := newMade(13); m.put(m.runtime, 8, 0x02070000); return m }, "table of offsets"},
@@ -96,7 +101,7 @@ func TestHostileMemory(t *testing.T) {
 			},
 			"loops in a circle": func(m *made, state uint64) {
 				at := m.room(96)
-				m.b[at+m.layout.owner-base] = ownedByInterpreter
+				m.b[at+m.layout.owner-m.base] = ownedByInterpreter
 				m.put(at, m.layout.previous, at)
 				current(m, state, at)
 			},
@@ -108,7 +113,7 @@ func TestHostileMemory(t *testing.T) {
 			"no code": func(m *made, state uint64) { current(m, state, m.frame(m.string("", 0), 0, 0, 0)) },
 		} {
 			m := program(minor)
-			spoil(m, binary.LittleEndian.Uint64(m.b[m.interpreter()+m.layout.threads-base:]))
+			spoil(m, binary.LittleEndian.Uint64(m.b[m.interpreter()+m.layout.threads-m.base:]))
 			p, err := m.open()
 			if err != nil {
 				t.Fatal(err)
@@ -124,7 +129,7 @@ func TestHostileMemory(t *testing.T) {
 // current lets a thread be in a frame.
 func current(m *made, state, frame uint64) {
 	if m.layout.minor <= 12 {
-		m.put(binary.LittleEndian.Uint64(m.b[state+m.layout.current-base:]), m.layout.frame, frame)
+		m.put(binary.LittleEndian.Uint64(m.b[state+m.layout.current-m.base:]), m.layout.frame, frame)
 		return
 	}
 	m.put(state, m.layout.current, frame)
@@ -142,7 +147,7 @@ func TestStrings(t *testing.T) {
 			text, want string
 		}{
 			{0, "", ""}, {0, "main", "main"}, {1, "café", "café"}, {2, "größe → ∞", "größe → ∞"}, {4, "🐍 snake", "🐍 snake"},
-			{2, strings.Repeat("→", 20), strings.Repeat("→", 16) + "…"}, {0, "a\x1b[31m", "a\x1b[31m"}, {4, "\U0010ffff", "\U0010ffff"},
+			{2, strings.Repeat("→", 20), strings.Repeat("→", 16) + "…"}, {0, "a\x1b[31m", "a\ufffd[31m"}, {1, "\u009b", "\ufffd"}, {4, "\U0010ffff", "\U0010ffff"},
 		} {
 			if got, ok := p.string(m.string(c.text, c.kind), 16); got != c.want || !ok {
 				t.Errorf("3.%d: %q, %v, want %q", minor, got, ok, c.want)
@@ -279,13 +284,33 @@ func TestNames(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "write the files")
+
+// The simulated Mac has the memory of such a program.
+func TestSimulatedMemory(t *testing.T) {
+	for _, minor := range []int{12, 14} {
+		const at, tid = 0x104010000, 0x751
+		name := filepath.Join("..", "mach", "testdata", fmt.Sprintf("python3%d.hex", minor))
+		want := hex.EncodeToString(programOf(newMadeAt(at, minor), tid).b)
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(name)
+		if err != nil || string(got) != want {
+			t.Errorf("%s is not current: go test ./sample/stack/python -run TestSimulatedMemory -update writes it (%v)", name, err)
+		}
+	}
+}
+
 // FuzzInterpreter reads memory that may have anything.
 func FuzzInterpreter(f *testing.F) {
 	for _, minor := range minors {
 		f.Add(program(minor).b, uint8(minor))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, minor uint8) {
-		m := &made{b: b, minor: int(minor), runtime: base}
+		m := &made{base: base, b: b, minor: int(minor), runtime: base}
 		p, err := m.open()
 		if err != nil {
 			return
