@@ -7,6 +7,10 @@
 // meanwhile. A running thread is read inside a suspension: registers, one read of the stack
 // (more for deep ones), then it continues; images and names are looked up afterwards.
 //
+// Of a program in Python, the stack only shows the interpreter. Its functions are read from its
+// memory (sample/stack/python) after the thread was seen, while it goes on, and so nothing is
+// suspended for longer.
+//
 // The sampler suspends the task, with task_suspend2: for one thread, or some more if that takes
 // less than shortWindow, and not longer than maxWindow. thread_suspend would stop only one
 // thread, but that thread would stay suspended if the recorder were killed before

@@ -2,6 +2,7 @@ package mach
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"tachograph/sample/stack"
@@ -30,6 +31,11 @@ func (t *task) interpret(s *stack.Sample) {
 	}
 	if p.reader == nil {
 		return
+	}
+	if s.State == stack.Waiting && slices.ContainsFunc(s.Frames, func(f stack.Frame) bool { return f.Name == python.TakesLock && f.Image == &p.image.Image }) {
+		if lock, ok := p.reader.Lock(s.Thread.TID); ok {
+			s.Wait = lock.Wait(s.Thread.TID, t.threads.named(lock.Holder))
+		}
 	}
 	var err error
 	if p.places, err = p.reader.Stack(s.Thread.TID, p.places[:0]); err != nil {

@@ -176,7 +176,7 @@ func (t *task) tell(h *thread, seen *glance) {
 	t.statuses.Samples++
 	s := &t.sample
 	s.Thread.TID, s.Thread.Name, s.Thread.Queue = h.who.id, h.name(), t.queue(seen.queue)
-	s.State, s.End = stack.Waiting, seen.end
+	s.State, s.Wait, s.End = stack.Waiting, "", seen.end
 	if h.running {
 		s.State = stack.Running
 	}

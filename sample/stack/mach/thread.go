@@ -84,6 +84,16 @@ func (h *threads) update(task port, without func(code)) (c code) {
 	return 0
 }
 
+// named returns the name of the thread with an identity; "" if it has none or does not exist.
+func (h *threads) named(id uint64) string {
+	for _, t := range h.order {
+		if t.who.id == id {
+			return t.name()
+		}
+	}
+	return ""
+}
+
 // close gives all rights back.
 func (h *threads) close() {
 	for p := range h.all {

@@ -202,15 +202,11 @@ func (x *session) waitsForLock(q *process, i *interpreter, tid int32, thread uin
 	if !ok || address < lock.From || address >= lock.To {
 		return
 	}
-	if s.Wait = "the GIL"; lock.Holder == 0 || lock.Holder == thread {
-		return
+	name := ""
+	if lock.Holder != 0 && !i.inner {
+		name = x.processes.thread(q, int32(lock.Holder))
 	}
-	s.Wait += fmt.Sprintf(", held by thread %d", lock.Holder)
-	if !i.inner {
-		if name := x.processes.thread(q, int32(lock.Holder)); name != "" {
-			s.Wait += " (" + name + ")"
-		}
-	}
+	s.Wait = lock.Wait(thread, name)
 }
 
 func (p *pythons) close(processes *processes) {

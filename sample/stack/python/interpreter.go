@@ -3,6 +3,7 @@ package python
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"tachograph/sample/stack"
@@ -282,6 +283,21 @@ func (p *Interpreter) Lock(tid uint64) (Lock, bool) {
 	}
 	return k, true
 }
+
+// Wait says that a thread waits for the lock, in a few words; name is the holder's name, if it has
+// one.
+func (k *Lock) Wait(tid uint64, name string) string {
+	switch {
+	case k.Holder == 0 || k.Holder == tid:
+		return "the GIL"
+	case name == "":
+		return fmt.Sprintf("the GIL, held by thread %d", k.Holder)
+	}
+	return fmt.Sprintf("the GIL, held by thread %d (%s)", k.Holder, name)
+}
+
+// TakesLock is the name of the interpreter's function that waits for the lock.
+const TakesLock = "take_gil"
 
 // lockSize is how long the lock is: a few words, and two pairs of a condition and a mutex of the
 // system's. On Linux that is 208 bytes with glibc's.

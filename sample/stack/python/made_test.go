@@ -168,6 +168,18 @@ func (m *made) thread(tid, current uint64) uint64 {
 	return at
 }
 
+// lock lets a thread have the lock, or have had it if locked is not 1.
+func (m *made) lock(state uint64, locked uint32) (at uint64) {
+	at = m.runtime + lock311
+	if m.minor > 11 {
+		at = m.room(256)
+		m.put(m.interpreter(), m.layout.lock, at)
+	}
+	m.put(at, m.layout.holder, state)
+	m.put32(at, m.layout.locked, locked)
+	return at
+}
+
 func (m *made) open() (*Interpreter, error) {
 	return Open(m, &Image{runtime: m.runtime - m.base, minor: m.minor}, m.base)
 }
@@ -195,7 +207,7 @@ func programOf(m *made, tid uint64) *made {
 	at := called(m.frame(outer, 0, 0, 0))
 	at = called(m.frame(inner, 6, at, 0))
 	at = m.frame(inner, 2, at, 1)
-	m.thread(tid, at)
+	m.lock(m.thread(tid, at), 1)
 	m.thread(tid+1, 0)
 	return m
 }

@@ -186,18 +186,16 @@ func TestLock(t *testing.T) {
 	for _, minor := range minors {
 		m := program(minor)
 		holder := m.thread(9, 0)
-		at := m.runtime + lock311
-		if minor > 11 {
-			at = m.room(256)
-			m.put(m.interpreter(), m.layout.lock, at)
-		}
-		m.put(at, m.layout.holder, holder)
+		at := m.lock(holder, 0)
 		p, err := m.open()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for locked, want := range map[uint32]uint64{0: 0, 1: 9, 1<<32 - 1: 0} {
-			m.put32(at, m.layout.locked, locked)
+			m.lock(holder, locked)
+			if minor > 11 {
+				at = binary.LittleEndian.Uint64(m.b[m.interpreter()+m.layout.lock-m.base:])
+			}
 			if lock, ok := p.Lock(8); !ok || lock.From != at || lock.To <= at || lock.Holder != want {
 				t.Errorf("3.%d: %+v, %v, want %d", minor, lock, ok, want)
 			}
