@@ -1641,7 +1641,12 @@ type StacksQuestion struct {
 	// Functions instead of stacks.
 	Functions bool `protobuf:"varint,5,opt,name=functions,proto3" json:"functions,omitempty"`
 	// With functions, how many; not set: 20; 0: all.
-	Number        *uint32 `protobuf:"varint,6,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	Number *uint32 `protobuf:"varint,6,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	// callers: instead of stacks a row for each line of a tree, of the functions in which most samples
+	// were, and below each those that called it. Empty, process, thread or none: stacks.
+	By string `protobuf:"bytes,7,opt,name=by,proto3" json:"by,omitempty"`
+	// With by callers, the least share of a line: 0.1%. Empty: 1%.
+	Min           string `protobuf:"bytes,8,opt,name=min,proto3" json:"min,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1716,6 +1721,20 @@ func (x *StacksQuestion) GetNumber() uint32 {
 		return *x.Number
 	}
 	return 0
+}
+
+func (x *StacksQuestion) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *StacksQuestion) GetMin() string {
+	if x != nil {
+		return x.Min
+	}
+	return ""
 }
 
 // NetQuestion asks who used the network.
@@ -2442,14 +2461,16 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\x0fExplainQuestion\x12\x18\n" +
 	"\ametrics\x18\x01 \x03(\tR\ametrics\"9\n" +
 	"\vWhyQuestion\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xcc\x01\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xee\x01\n" +
 	"\x0eStacksQuestion\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05match\x18\x02 \x03(\tR\x05match\x12\x18\n" +
 	"\arunning\x18\x03 \x01(\bR\arunning\x12\x18\n" +
 	"\awaiting\x18\x04 \x01(\bR\awaiting\x12\x1c\n" +
 	"\tfunctions\x18\x05 \x01(\bR\tfunctions\x12\x1b\n" +
-	"\x06number\x18\x06 \x01(\rH\x00R\x06number\x88\x01\x01B\t\n" +
+	"\x06number\x18\x06 \x01(\rH\x00R\x06number\x88\x01\x01\x12\x0e\n" +
+	"\x02by\x18\a \x01(\tR\x02by\x12\x10\n" +
+	"\x03min\x18\b \x01(\tR\x03minB\t\n" +
 	"\a_number\"\xa7\x02\n" +
 	"\vNetQuestion\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
