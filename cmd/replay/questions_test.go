@@ -51,8 +51,8 @@ var noFields = map[string]string{
 	"columns":      "answers for programs have all columns",
 	"rates raw":    "values is a question of its own",
 	"stacks stats": "events of the kind stacks have the same as labels",
-	"report": "it is a text as long as a file, and no row",
-	"output": "a client names no files", "force": "a client names no files", "symbols": "a client names no files", "debuginfod": "a server asks no others for its clients",
+	"report":       "it is a text as long as a file, and no row",
+	"output":       "a client names no files", "force": "a client names no files", "symbols": "a client names no files", "debuginfod": "a server asks no others for its clients",
 	"height": "it is of charts in a terminal", "size": "it is of pictures", "png": "it is of pictures", "dark": "it is of pictures",
 }
 

@@ -57,6 +57,7 @@ var commands = []command{
 	{"size", "bytes per value", (*measure).size},
 	{"moments", "questions about an archive that is being written, at many moments of an hour", (*measure).atMoments},
 	{"conclusions", "how often why and diff are right about recordings whose trouble is known", (*measure).conclusions},
+	{"stacks", "what sampling the stacks of a program costs; needs root", (*measure).stacks},
 	{"live", "recorders side by side under load; needs root", (*measure).live},
 	{"sleepers", "the same beside 400 and 5,000 sleeping processes; needs root", (*measure).sleepers},
 	{"device", "what a block device sees; needs root", (*measure).device},

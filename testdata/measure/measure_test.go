@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,21 @@ func TestTables(t *testing.T) {
 			t.Errorf("%s has no place for any table", path)
 		}
 	}
+}
+
+// TestStacksTable tries out what sampling costs.
+func TestStacksTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the programs")
+	}
+	if !root() {
+		t.Skip("needs root")
+	}
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("cc is not installed")
+	}
+	t.Chdir("../..")
+	trial(t, t.TempDir(), "", []string{"stacks"}, []string{"stacks"})
 }
 
 // trial runs commands and returns the tables that they made, among them these.

@@ -1,10 +1,7 @@
 package perf
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -15,9 +12,6 @@ import (
 	"tachograph/sample/stack/symbol"
 )
 
-// The benchmarks measure the cost of sampling: for the sampler, the processor time of each
-// sample; for the sampled program, how much longer its work takes.
-
 func ownTime(t testing.TB) time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -26,58 +20,8 @@ func ownTime(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// work returns the time of a fixed piece of work, by the program's own clock, while it is
-// sampled at rate. A rate of 0 is no sampling.
-func work(t testing.TB, rate int, give func(*stack.Sample)) time.Duration {
-	cmd := exec.Command(compiled(t), "work", "measured")
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		if rate > 0 {
-			_, err := New().Sample(ctx, stack.Wish{PID: int32(cmd.Process.Pid), Rate: rate, For: time.Minute}, give)
-			done <- err
-			return
-		}
-		done <- nil
-	}()
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	ns, err := strconv.ParseInt(string(bytes.TrimSpace(out.Bytes())), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(ns)
-}
-
-// BenchmarkSlowdown measures the program. It takes the least of several runs of each kind,
-// in turn, because others use the machine as well.
-func BenchmarkSlowdown(b *testing.B) {
-	for _, rate := range []int{99, 999} {
-		b.Run(strconv.Itoa(rate), func(b *testing.B) {
-			const forever = time.Duration(1<<63 - 1)
-			without, with := forever, forever
-			for b.Loop() {
-				without = min(without, work(b, 0, nil))
-				with = min(with, work(b, rate, func(*stack.Sample) {}))
-			}
-			b.ReportMetric(100*(float64(with)/float64(without)-1), "%slower")
-			b.ReportMetric(without.Seconds()*1e3, "ms-alone")
-		})
-	}
-}
-
-// BenchmarkSampling measures the recorder: a session of five seconds, including names.
+// BenchmarkSampling measures the processor time of a session of five seconds, including names. What
+// the sampled program loses is measured by testdata/measure.
 func BenchmarkSampling(b *testing.B) {
 	cmd := started(b, compiled(b))
 	for _, c := range []struct {
