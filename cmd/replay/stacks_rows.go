@@ -218,10 +218,10 @@ func (s *stacksAnswer) file(cmd *cobra.Command, args []string) error {
 			return p.WriteSpeedscope(w, title, exporter, by, state)
 		case firefoxFormat:
 			if !strings.HasSuffix(s.f.dst, ".gz") {
-				return p.WriteFirefox(w, title, exporter, s.f.state())
+				return p.WriteFirefox(w, title, exporter, s.state(p))
 			}
 			z := gzip.NewWriter(w)
-			if err := p.WriteFirefox(z, title, exporter, s.f.state()); err != nil {
+			if err := p.WriteFirefox(z, title, exporter, s.state(p)); err != nil {
 				return err
 			}
 			return z.Close()

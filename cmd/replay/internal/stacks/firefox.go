@@ -130,7 +130,7 @@ type (
 	firefoxSamples struct {
 		Stack  []int     `json:"stack"`
 		Time   []float64 `json:"time"`
-		Weight []uint64  `json:"weight"`
+		Weight []float64 `json:"weight"`
 		Type   string    `json:"weightType"`
 		Length int       `json:"length"`
 	}
@@ -159,7 +159,7 @@ var firefoxCategories = []firefoxCategory{
 
 // WriteFirefox writes a file for Firefox Profiler. The profile must have its ticks. What was sampled
 // of a thread from one tick to the next is spread over the time between them, each stack with as much
-// of it as it has of the samples: their order within that time is not known.
+// of it as it has of the samples, or of the time waited: their order within that time is not known.
 func (p *Profile) WriteFirefox(w io.Writer, title, exporter string, state State) error {
 	b := bufio.NewWriter(w)
 	if err := json.NewEncoder(b).Encode(newFirefox(p).file(title, exporter, state)); err != nil {
@@ -191,9 +191,15 @@ func (f *firefox) file(title, exporter string, state State) *firefoxFile {
 		perTick = max(perTick, f.tick(p.Ticks[first:next], at-start-long, long, state))
 		first, before = next, at
 	}
+	if state == Waited {
+		perTick = 1
+	}
 	file := &firefoxFile{Libs: f.libs, Shared: f.shared, Threads: []*firefoxThread{}}
 	for i, t := range f.threads {
 		if t != nil {
+			if t.Samples.Type = "samples"; state == Waited {
+				t.Samples.Type = "tracing-ms"
+			}
 			file.Threads = append(file.Threads, t)
 			t.Name, t.Process = p.Threads[i].Name, p.Threads[i].Command
 			if t.Name == "" {
@@ -216,7 +222,11 @@ func milliseconds(ns int64) float64 { return float64(ns/1000) / 1000 }
 func (f *firefox) tick(list []Tick, from, long int64, state State) (most uint64) {
 	of := make(map[int32]uint64)
 	for i := range list {
-		of[f.p.Stacks[list[i].Stack].Thread] += countOf(&list[i], state)
+		of[f.p.Stacks[list[i].Stack].Thread] += list[i].of(state)
+	}
+	weight := func(n uint64) float64 { return float64(n) }
+	if state == Waited {
+		weight = func(n uint64) float64 { return milliseconds(int64(n)) }
 	}
 	done := make(map[int32]uint64)
 	for i := range list {
@@ -229,23 +239,19 @@ func (f *firefox) tick(list []Tick, from, long int64, state State) (most uint64)
 			}
 			s := &f.thread(k.Thread).Samples
 			at := float64(from) + float64(long)*float64(done[k.Thread])/float64(all)
-			s.Stack, s.Time, s.Weight = append(s.Stack, f.stack(k, waited)), append(s.Time, milliseconds(int64(at))), append(s.Weight, n)
+			s.Stack, s.Time, s.Weight = append(s.Stack, f.stack(k, waited, state)), append(s.Time, milliseconds(int64(at))), append(s.Weight, weight(n))
 			s.Length++
 			done[k.Thread] += n
 		}
-		if state != Waiting {
-			add(list[i].Running, false)
-		}
-		if state != Running {
-			add(list[i].Samples-list[i].Running, true)
+		switch state {
+		case Any:
+			add(list[i].of(Running), false)
+			add(list[i].of(Waiting), true)
+		default:
+			add(list[i].of(state), state != Running)
 		}
 	}
 	return most
-}
-
-// countOf returns how many samples of a tick are in a state.
-func countOf(t *Tick, state State) uint64 {
-	return state.Of(&Stack{Samples: t.Samples, Running: t.Running})
 }
 
 // thread returns a thread's entry.
@@ -260,7 +266,6 @@ func (f *firefox) thread(n int32) *firefoxThread {
 			pid += " " + t.Process
 		}
 		f.threads[n] = &firefoxThread{ProcessType: "default", Paused: []struct{}{}, Main: t.TID == strconv.Itoa(t.PID), PID: pid, TID: t.TID,
-			Samples: firefoxSamples{Type: "samples"},
 			Markers: firefoxMarkers{[]struct{}{}, []int{}, []float64{}, []float64{}, []int{}, []int{}, 0}}
 	}
 	return f.threads[n]

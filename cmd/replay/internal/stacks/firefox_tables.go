@@ -61,10 +61,10 @@ func (f *firefox) text(s string) int {
 
 // stack returns the number of a stack, in which a thread ran or waited. What it waited for is below the
 // function, where the function's name does not say it.
-func (f *firefox) stack(k *Stack, waited bool) int {
+func (f *firefox) stack(k *Stack, waited bool, state State) int {
 	key := firefoxPlace{k.Place, waited, ""}
-	if waited && !f.p.says(k.Place, k.Wait) {
-		key.wait = k.Wait
+	if waited {
+		key.wait = f.p.waitText(k, state)
 	}
 	at, known := f.places[key]
 	if known {
@@ -77,7 +77,7 @@ func (f *firefox) stack(k *Stack, waited bool) int {
 	if key.wait != "" {
 		n, known := f.waits[key.wait]
 		if !known {
-			n = f.function("waits: "+key.wait, -1, "")
+			n = f.function(key.wait, -1, "")
 			f.waits[key.wait] = n
 		}
 		at = f.push(at, f.frame(firefoxFrame{n, firefoxWaiting, -1, 0}))

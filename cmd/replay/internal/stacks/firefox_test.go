@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"tachograph/cmd/replay/internal/stacks"
@@ -72,5 +73,26 @@ func TestFirefoxWaits(t *testing.T) {
 	maps.Copy(all, got.Folded(1))
 	if want := (map[string]float64{"main/User;trap/User": 3, "main/User;trap/Waiting;waits: mach port receive/Waiting": 3}); !maps.Equal(all, want) {
 		t.Errorf("%v, want %v", all, want)
+	}
+}
+
+// Of waits that were measured the profile has the time, with who ended them.
+func TestFirefoxWaited(t *testing.T) {
+	p := read(t, stacks.Request{Ticks: true}, stackstest.Waits()...)
+	got := firefox(t, p, stacks.Waited)
+	sum := 0.0
+	for i := range got.Threads {
+		one := &got.Threads[i]
+		if one.Samples["weightType"] != "tracing-ms" {
+			t.Errorf("%s has weights of %v", one.Name, one.Samples["weightType"])
+		}
+		for line, ms := range got.Folded(i) {
+			if sum += ms; strings.Contains(line, "await_worker") && (ms != 4100 || !strings.Contains(line, "futex_do_wait/Waiting;woken by ") || one.Name != "ledger") {
+				t.Errorf("%s: %s %v", one.Name, line, ms)
+			}
+		}
+	}
+	if want := float64(p.Sum(stacks.Waited)) / 1e6; sum != want || sum < 8000 {
+		t.Errorf("%v ms, want %v", sum, want)
 	}
 }

@@ -73,7 +73,7 @@ func everything(t testing.TB, p *Profile) string {
 	t.Helper()
 	var all strings.Builder
 	for _, by := range Bys {
-		for _, state := range []State{Any, Running, Waiting} {
+		for _, state := range []State{Any, Running, Waiting, Waited} {
 			var b bytes.Buffer
 			if err := p.WriteFolded(&all, by, state); err != nil {
 				t.Fatal(err)

@@ -118,7 +118,7 @@ func (b *builder) readStacks(a query.Archive) {
 			b.inner, b.wakers = append(b.inner, inner), append(b.wakers, waker)
 		}
 		b.p.Stacks[n].Samples = plus(b.p.Stacks[n].Samples, sum(&run.Column))
-		b.tick(run, n, false)
+		b.tick(run, n, Any)
 		if first, last := run.Wall[0], run.Wall[len(run.Wall)-1]; b.p.From == 0 {
 			b.p.From, b.p.To = first, last
 		} else {
@@ -132,10 +132,10 @@ func (b *builder) readStacks(a query.Archive) {
 		if n, known := b.stacks[id{run.Archive.BootID, run.Instance.Key}]; known {
 			k := &b.p.Stacks[n]
 			k.Running = min(plus(k.Running, sum(&run.Column)), k.Samples)
-			b.tick(run, n, true)
+			b.tick(run, n, Running)
 		}
 	}
-	b.joinTicks()
+	defer b.joinTicks()
 	if a.Lookup(stack.Waited) == nil {
 		return // an archive of a recorder that did not measure waits
 	}
@@ -145,6 +145,7 @@ func (b *builder) readStacks(a query.Archive) {
 		}
 		if n, known := b.stacks[id{run.Archive.BootID, run.Instance.Key}]; known {
 			b.p.Stacks[n].Waited = plus(b.p.Stacks[n].Waited, sum(&run.Column))
+			b.tick(run, n, Waited)
 		}
 	}
 }

@@ -10,28 +10,44 @@ import (
 // mostTicks bounds the ticks of a profile.
 const mostTicks = 1 << 21
 
-// A Tick is how often a stack was sampled from the tick before to the one at an instant.
+// A Tick is how often a stack was sampled, and how long its thread waited with it, from the tick
+// before to the one at an instant.
 type Tick struct {
-	Wall             int64
-	Stack            int32
-	Samples, Running uint64
+	Wall                     int64
+	Stack                    int32
+	Samples, Running, Waited uint64
 }
 
-// tick notes the values of a run, which are of all samples of a stack or of the running ones.
-func (b *builder) tick(run *store.Run, stack int32, running bool) {
+// of returns how much of a tick is in a state.
+func (t *Tick) of(state State) uint64 {
+	return state.Of(&Stack{Samples: t.Samples, Running: t.Running, Waited: t.Waited})
+}
+
+// tick notes the values of a run, which are what a stack has in a state. Samples that there is no room
+// for are lost.
+func (b *builder) tick(run *store.Run, stack int32, state State) {
 	if !b.r.Ticks {
 		return
 	}
 	for i, bits := range run.Column.Bits {
 		n := min(bits, most)
-		switch {
-		case n == 0 || i >= len(run.Wall):
-		case running:
-			b.p.Ticks = append(b.p.Ticks, Tick{Wall: run.Wall[i], Stack: stack, Running: n})
-		case len(b.p.Ticks) >= mostTicks:
-			b.p.Lost = plus(b.p.Lost, n)
+		if n == 0 || i >= len(run.Wall) {
+			continue
+		}
+		room := mostTicks
+		t := Tick{Wall: run.Wall[i], Stack: stack}
+		switch state {
+		case Running:
+			t.Running, room = n, 2*mostTicks
+		case Waited:
+			t.Waited, room = n, 3*mostTicks
 		default:
-			b.p.Ticks = append(b.p.Ticks, Tick{Wall: run.Wall[i], Stack: stack, Samples: n})
+			t.Samples = n
+		}
+		if len(b.p.Ticks) < room {
+			b.p.Ticks = append(b.p.Ticks, t)
+		} else {
+			b.p.Lost = plus(b.p.Lost, t.Samples)
 		}
 	}
 }
@@ -44,7 +60,8 @@ func (b *builder) joinTicks() {
 	joined := b.p.Ticks[:0]
 	for _, t := range b.p.Ticks {
 		if n := len(joined) - 1; n >= 0 && joined[n].Wall == t.Wall && joined[n].Stack == t.Stack {
-			joined[n].Samples, joined[n].Running = plus(joined[n].Samples, t.Samples), plus(joined[n].Running, t.Running)
+			j := &joined[n]
+			j.Samples, j.Running, j.Waited = plus(j.Samples, t.Samples), plus(j.Running, t.Running), plus(j.Waited, t.Waited)
 		} else {
 			joined = append(joined, t)
 		}
@@ -52,5 +69,5 @@ func (b *builder) joinTicks() {
 	for i := range joined {
 		joined[i].Running = min(joined[i].Running, joined[i].Samples)
 	}
-	b.p.Ticks = slices.DeleteFunc(joined, func(t Tick) bool { return t.Samples == 0 })
+	b.p.Ticks = slices.DeleteFunc(joined, func(t Tick) bool { return t.Samples == 0 && t.Waited == 0 })
 }
