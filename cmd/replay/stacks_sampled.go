@@ -44,6 +44,17 @@ func (s *stacksAnswer) sessionText(e *store.Event) string {
 	return text
 }
 
+// unmeasured says what a session could not measure at all, and why.
+func unmeasured(e *store.Event) (list []string) {
+	if why := e.Label("why_no_waits"); why != "" {
+		list = append(list, why)
+	}
+	if why := e.Label("why_no_python"); why != "" {
+		list = append(list, "functions of Python are missing: "+why)
+	}
+	return list
+}
+
 // samplings prints when, how and why stacks were sampled, and what was missed.
 func (s *stacksAnswer) samplings(p *stacks.Profile) {
 	const most = 3
@@ -59,11 +70,8 @@ func (s *stacksAnswer) samplings(p *stacks.Profile) {
 				text += ": " + why
 			}
 		}
-		if why := e.Label("why_no_waits"); why != "" {
+		for _, why := range unmeasured(e) {
 			text += "; " + why
-		}
-		if why := e.Label("why_no_python"); why != "" {
-			text += "; functions of Python are missing: " + why
 		}
 		s.a.prose(text)
 	}

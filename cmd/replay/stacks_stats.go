@@ -62,6 +62,10 @@ func (s *stacksAnswer) statisticsText() error {
 			if err := s.numbers(e); err != nil {
 				return err
 			}
+			for _, why := range unmeasured(e) {
+				s.a.stdout.Println()
+				s.a.prose(why)
+			}
 			if err := s.suspensions(e); err != nil {
 				return err
 			}

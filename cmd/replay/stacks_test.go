@@ -14,6 +14,7 @@ import (
 
 // stopped are the statistics of a sampling that stopped a process.
 var stopped = stack.Statistics{How: "mach", Rounds: 198, Missed: 2, Gone: 1, Failed: 1, Why: "reading a thread: KERN_FAILURE", Broken: 3, Cut: 1, Tasks: 1,
+	Waits: 12, WaitsLost: 2, WaitsWhy: "waits were not measured until the end: there were too many switches",
 	Suspensions: 5, Suspended: 267_000, Median: 14_000, Longest: 212_000, Spread: stack.Spread{1, 3, 5: 1}}
 
 // TestStacks compares what questions about sampled stacks answer with the transcript of

@@ -24,6 +24,8 @@ var Figures = []Figure{
 	{"walk errors", "samples whose stack could not be followed to its outermost function", "walk_errors", false},
 	{"cut", "samples of which not all functions were read", "cut", false},
 	{"hung", "calls of the kernel's that did not return", "hung", true},
+	{"waits", "waits that were measured", "waits", false},
+	{"waits lost", "records of waits that the kernel could not keep", "waits_lost", false},
 	{"suspensions", "times that the process was stopped to be read", "suspensions", true},
 }
 
