@@ -66,6 +66,8 @@ peers() {
 	# Those who talk to replay serve: JSON over HTTP, and gRPC as others wrote it.
 	need curl curl
 	need npm npm
+	# Whose code is made at run time: Node's comes with npm.
+	need jcmd default-jdk-headless
 	command -v grpc_python_plugin >/dev/null && command -v protoc >/dev/null || install_debian protobuf-compiler protobuf-compiler-grpc python3-grpcio
 	# The browser that the tests of pages drive.
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || install_debian chromium

@@ -176,6 +176,9 @@ func (m *measure) sampledRun(program string, seconds float64, b *build) (s sessi
 		return s, fmt.Errorf("recorder sample: %w\n%s", err, said.Bytes())
 	}
 	took := time.Since(began).Seconds()
+	if took > 600 {
+		return s, fmt.Errorf("the program worked for %.0f s by the clock, and a session takes 600 at most: the machine is too busy", took)
+	}
 	used := recorder.ProcessState.SysUsage().(*syscall.Rusage)
 	s.recorder = float64(used.Utime.Nano()+used.Stime.Nano()) / 1e9
 	s.clock = 100 * s.recorder / took

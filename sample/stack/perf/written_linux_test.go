@@ -261,7 +261,7 @@ func TestPython(t *testing.T) {
 		}
 	}
 	if tool == "" {
-		t.Skip("a Python of 3.12 or later is not installed")
+		t.Skip("no Python of 3.12 or later is to be had here")
 	}
 	path := program(t, "work.py", `
 import sys, threading
