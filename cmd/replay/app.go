@@ -34,9 +34,9 @@ type app struct {
 	// if none did.
 	ctx    context.Context
 	signal syscall.Signal
-	// goesOn is called before a command goes on with what is being recorded; nil where it runs for
-	// itself.
-	goesOn func() error
+	// toFollow is called before a command that follows prints anything, and returns the function that it
+	// calls before it waits for what is being recorded; nil where the command runs for itself.
+	toFollow func() (goOn func() error, err error)
 	// stdin is what a client writes that started this program.
 	stdin io.Reader
 	// answers is the function answers, which is above the commands of which two, serve and mcp,

@@ -65,9 +65,10 @@ type following struct {
 	read   clocks          // when each class was last read, up to begin
 	first  *archive.Item   // an item that was delivered before run; nil for none
 	recent *recent.Archive
-	host   string // ID of the host that is followed
-	over   bool   // the archives are finished: nothing can be added
-	until  int64  // wall clock at which following ends; 0 for no end
+	host   string       // ID of the host that is followed
+	over   bool         // the archives are finished: nothing can be added
+	goesOn func() error // called before the command waits for what is being recorded, at least once
+	until  int64        // wall clock at which following ends; 0 for no end
 	// concerns chooses the distrusts to print when they begin; nil prints none.
 	concerns func(*query.Distrust) bool
 
@@ -100,6 +101,13 @@ func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*
 		return nil, fmt.Errorf("--to and --for both say when to end: give one of them")
 	}
 	f := &following{a: a, pace: pace{clock: a.clock, say: a.tell}, items: make(chan archive.Item), taken: make(chan struct{}), calls: make(chan func() error)}
+	f.goesOn = func() error { return nil }
+	if a.toFollow != nil {
+		var err error
+		if f.goesOn, err = a.toFollow(); err != nil {
+			return nil, err
+		}
+	}
 	err := a.load(args...)
 	if fault.Of(err) == fault.NotFound {
 		err = f.await(ctx, args)
@@ -198,14 +206,6 @@ func (f *following) window(flags *followFlags) (query.Window, error) {
 		w.Hosts = []string{f.host}
 	}
 	return w, err
-}
-
-// goesOn is called before the command waits for what is being recorded, at least once.
-func (f *following) goesOn() error {
-	if f.a.goesOn == nil {
-		return nil
-	}
-	return f.a.goesOn()
 }
 
 // finished reports whether nothing can be added to the named archives: all of them are files,

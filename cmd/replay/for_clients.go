@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/replay/internal/serve/ask"
-	"tachograph/store/query"
 )
 
 // alsoForClients are the commands that clients of a server may run besides those that answer questions:
@@ -30,7 +29,7 @@ func notForClients(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("a server does not run %q for its clients: it only answers questions about its archives", cmd.CommandPath())
 	}
 	if !cmd.HasParent() && len(args) > 0 {
-		return fmt.Errorf("%q is no command%s", args[0], query.Suggest(args[0], names))
+		return noCommand(args[0], "no command", names)
 	}
 	for _, name := range []string{"symbols", "debuginfod", "force"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -13,6 +14,9 @@ import (
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/serve"
 	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+	"tachograph/store/storetest/proof"
 )
 
 // TestFollowFromServer follows what is recorded through a server, and compares with what the same
@@ -76,6 +80,44 @@ func TestFollowFromServerBeforeThereIsAnArchive(t *testing.T) {
 	until(t, "nothing runs for clients that have gone", server.quiet)
 }
 
+// TestTopFollowsFromServer ranks processes through a server while they are recorded: each reading gives a
+// table, under one another.
+func TestTopFollowsFromServer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 13)
+	group := catalog.Group(catalog.Linux, "proc", "proc.psinfo.cmd", "proc.psinfo.utime", "proc.psinfo.stime")
+	rows := []*metric.Instance{{ID: 1, Key: "17/1", Name: "000017 busy", Rev: 1}, {ID: 2, Key: "18/1", Name: "000018 idle", Rev: 1}}
+	second, used := 0, uint64(0)
+	read := func(share uint64) { // the first process has used so many hundredths of a processor since the reading before
+		second, used = second+5, used+share*50
+		at := s.m.At(second)
+		s.clock.Set(at)
+		it := proof.Item{Second: second, Tick: &metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{{Group: group, At: at, Rows: rows, Cols: []metric.Column{
+			{Bits: []uint64{0, 1}, Words: []string{"busy", "idle"}}, {Bits: []uint64{used, 0}}, {Bits: []uint64{0, 0}},
+		}}}}}
+		if err := it.Append(s.w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(0)
+	read(40)
+	server := newStation(t, s, serve.Limits{})
+	l := listen(t, s.clock, "top", "--follow", "--utc", "--from-server", server.address)
+	until(t, "it follows", func() bool { return server.following.Load() > 0 })
+	for i, share := range []uint64{40, 10, 80} { // the first of them is of what was recorded before
+		if i > 0 {
+			read(share)
+		}
+		want := fmt.Sprintf(" %d %%", share)
+		until(t, "there is a table with"+want, func() bool {
+			tables := strings.Split(l.out.String(), "PID ")
+			return len(tables) == i+2 && strings.Contains(tables[i+1], want) && strings.HasSuffix(tables[i+1], "busy\n")
+		})
+	}
+	l.end()
+	until(t, "nothing runs for clients that have gone", server.quiet)
+}
+
 // TestServerThatEndsSaysSo ends a server while its clients follow.
 func TestServerThatEndsSaysSo(t *testing.T) {
 	t.Parallel()
@@ -111,7 +153,7 @@ func TestNotAllCanFollow(t *testing.T) {
 	for {
 		l, ok := follow()
 		if !ok {
-			if status := <-l.done; status != cli.Failed || !strings.Contains(l.said.String(), "no room for one more command that follows") || strings.Count(l.said.String(), "\n") != 1 {
+			if status := <-l.done; status != cli.Failed || l.out.String() != "" || !strings.Contains(l.said.String(), "no room for one more command that follows") || strings.Count(l.said.String(), "\n") != 1 {
 				t.Errorf("status %d, %q", status, l.said.String())
 			}
 			l.done <- cli.Failed

@@ -34,7 +34,7 @@ func TestFromServer(t *testing.T) {
 	dir := recordedMac(t, false)
 	server := serveCommands(t, ask.DefaultLimits, dir)
 	lines := []string{"", "info", "metrics kernel.all.load", "explain kernel.all.load", "why", "plot kernel.all.load", "plot kernel.all.load --output -",
-		"plot kernel.all.load --output - --png", "find 'kernel.all.load > 1000'", "find nothing.like.this > 1", "tops", "top --by luck", "metrics --categories", "metrics --category kernel.al", "__complete metrics --category=kern", "rates", "verify",
+		"plot kernel.all.load --output - --png", "find 'kernel.all.load > 1000'", "find nothing.like.this > 1", "tops", "list kernel.all", "categories", "all", "top --by luck", "metrics --categories", "metrics --category kernel.al", "__complete metrics --category=kern", "rates", "verify",
 		"top --format csv", "deaths", "events --kind nothing", "top --color always", "at --show-command", "__complete rates kernel.all.lo", "__complete top --by ",
 		"top --help", "help top", "diff --help", "diff -n -3"}
 	for line := range questionsOfPrograms() {

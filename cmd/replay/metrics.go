@@ -19,8 +19,9 @@ import (
 func metricsCommand(a *app) *cobra.Command {
 	var m metricsAnswer
 	cmd := &cobra.Command{
-		Use:   "metrics [PATTERN...]",
-		Short: "The catalogue of the archive: what it can hold, in which units",
+		Use:     "metrics [PATTERN...]",
+		Aliases: []string{"list"},
+		Short:   "The catalogue of the archive: what it can hold, in which units",
 		Long: `metrics lists the metrics that the archive describes. A PATTERN is a name, the
 beginning of names, or a glob; --about finds words in names and descriptions. Metrics that the machine could not supply are
 listed with --all, with the reason, and so is what reduced archives hold of steps.

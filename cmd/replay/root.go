@@ -114,8 +114,23 @@ func notCommand(cmd *cobra.Command, args []string) error {
 	}
 	for _, s := range args {
 		if _, err := os.Lstat(s); err != nil && !strings.ContainsAny(s, "/.") {
-			return fmt.Errorf("%q is neither a command nor an archive%s", s, query.Suggest(s, names))
+			return noCommand(s, "neither a command nor an archive", names)
 		}
 	}
 	return nil
+}
+
+// otherWords are words by which clients of accretional/sysctl ask, with what answers them here.
+// For "list" metrics has an alias.
+var otherWords = map[string]string{
+	"categories": "replay metrics --categories lists the categories",
+	"all":        "replay values '*' --last prints the last value of every metric",
+}
+
+// noCommand is the error about a word that is what, and none of the commands.
+func noCommand(word, what string, names []string) error {
+	if instead, ok := otherWords[word]; ok {
+		return fmt.Errorf("%q is %s: %s", word, what, instead)
+	}
+	return fmt.Errorf("%q is %s%s", word, what, query.Suggest(word, names))
 }

@@ -131,7 +131,7 @@ func commandLines(given scope.Given, now func() time.Time) ask.RunLine {
 		given := given
 		given.Name = l.Server
 		a := newApp(l.Output, l.Errors, now)
-		a.ctx, a.Given, a.goesOn = ctx, &given, l.Follow
+		a.ctx, a.Given, a.toFollow = ctx, &given, l.Follow
 		a.width, a.height = l.Width, l.Height
 		a.terminalOut, a.env = l.Width > 0, colorOf(l)
 		a.OwnDefinitions = func() string { return "" }

@@ -52,12 +52,18 @@ func stationOf(t *testing.T, archives string, now func() time.Time, limits serve
 			}
 			defer st.running.Add(-1)
 			follow := l.Follow
-			l.Follow = func() error {
-				err := follow()
-				if err == nil {
-					st.following.Add(1)
+			l.Follow = func() (func() error, error) {
+				goOn, err := follow()
+				if err != nil {
+					return nil, err
 				}
-				return err
+				return func() error {
+					err := goOn()
+					if err == nil {
+						st.following.Add(1)
+					}
+					return err
+				}, nil
 			}
 			return run(ctx, l)
 		}

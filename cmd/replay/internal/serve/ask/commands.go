@@ -26,10 +26,11 @@ type Line struct {
 	Server string
 	// Output and Errors take what the command prints.
 	Output, Errors io.Writer
-	// Follow is for a command that has printed what was recorded and goes on with what is being
-	// recorded. From then on it has all the time that its client listens, no turn of those of the
-	// questions, and what it prints is sent at once. Follow fails if too many commands go on.
-	Follow func() error
+	// Follow is for a command that will go on with what is being recorded: it takes a place for it
+	// before it prints anything, and fails if too many commands have one. Once the command has printed
+	// what was recorded, it calls goOn. From then on it has all the time that its client listens,
+	// no turn of those of the questions, and what it prints is sent at once.
+	Follow func() (goOn func() error, err error)
 }
 
 // RunLine answers a command line until the context ends, and returns its exit status.
@@ -73,22 +74,25 @@ func (c *Commands) Run(ctx context.Context, r *connect.Request[tachographv1.RunR
 			Width: int(min(q.GetWidth(), mostColumns)), Height: int(min(q.GetHeight(), mostColumns)),
 			Output: printer(func(b []byte) error { return to.add(&to.next.Output, len(to.next.Errors) > 0, b) }),
 			Errors: printer(func(b []byte) error { return to.add(&to.next.Errors, len(to.next.Output) > 0, b) }),
-			Follow: func() error {
-				if to.live {
-					return nil
-				}
+			Follow: func() (goOn func() error, err error) {
 				rise, ok := c.server.following.Take(listen.Of(ctx))
 				if !ok {
-					return fmt.Errorf("the server has no room for one more command that follows, with %d in all and half as many of one client: end another one, or leave --follow out", c.server.limits.Following)
+					return nil, fmt.Errorf("the server has no room for one more command that follows, with %d in all and half as many of one client: end another one, or leave --follow out", c.server.limits.Following)
 				}
-				unwatch := context.AfterFunc(c.stopping, func() { stop(context.Cause(c.stopping)) })
-				end = func() {
-					unwatch()
-					rise()
-				}
-				leave()
-				to.live = true
-				return to.flush()
+				end = rise
+				return func() error {
+					if to.live {
+						return nil
+					}
+					unwatch := context.AfterFunc(c.stopping, func() { stop(context.Cause(c.stopping)) })
+					end = func() {
+						unwatch()
+						rise()
+					}
+					leave()
+					to.live = true
+					return to.flush()
+				}, nil
 			},
 		}))
 		to.next.Status = &status

@@ -22,16 +22,20 @@ func TestACommandThatFollows(t *testing.T) {
 			<-ctx.Done()
 			return 0
 		}
+		goOn, err := l.Follow()
+		if err != nil {
+			_, _ = io.WriteString(l.Errors, err.Error())
+			return 2
+		}
 		_, _ = io.WriteString(l.Output, "before\n")
 		for range 2 {
-			if err := l.Follow(); err != nil {
+			if err := goOn(); err != nil {
 				t.Error(err)
 			}
 		}
 		_, _ = io.WriteString(l.Errors, "follows\n")
 		<-cut
-		_, err := io.WriteString(l.Output, "after\n")
-		if err != nil {
+		if _, err := io.WriteString(l.Output, "after\n"); err != nil {
 			t.Error(err)
 		}
 		return 1
@@ -56,6 +60,9 @@ func TestACommandThatFollows(t *testing.T) {
 	}
 	if long := ask("long"); long.Receive() || connect.CodeOf(long.Err()) != connect.CodeDeadlineExceeded {
 		t.Errorf("%v, %v", long.Msg(), long.Err())
+	}
+	if full := ask("follow"); !full.Receive() || full.Msg().GetStatus() != 2 || len(full.Msg().GetOutput()) > 0 || len(full.Msg().GetErrors()) == 0 {
+		t.Errorf("with no room: %v, %v", full.Msg(), full.Err())
 	}
 	close(cut)
 	if !follows.Receive() || string(follows.Msg().GetOutput()) != "after\n" || !follows.Receive() || follows.Msg().GetStatus() != 1 {
