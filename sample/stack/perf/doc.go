@@ -58,6 +58,7 @@
 //
 // What is still missing: outer frames that lie beyond the copy, or above a signal's handler with
 // a stack of its own, in programs without frame pointers; all beyond a function that has neither
-// tables nor a frame; where that is the innermost function (as in Go), only its caller. A walk
-// that ended early says so. Where the kernel refuses copies, all is found by frame pointers.
+// tables nor a frame; and of a thread that waits, all beyond a function that keeps its frame's
+// address in a register, unless it is in Go or was seen going to sleep. A walk that ended early
+// says so. Where the kernel refuses copies, all is found by frame pointers.
 package perf

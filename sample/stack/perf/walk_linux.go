@@ -28,6 +28,7 @@ func (m *images) tables(pid int32, r *region) *unwind.Image {
 		return t
 	}
 	if m.of(pid, r) != nil && m.tableBytes < maxTables && len(m.unwinding) < maxImages {
+		room := uint64(maxTables - m.tableBytes)
 		from := origin{pid, r.start, r.end, r.file, r.deleted}
 		t, _ = symbol.Within(&m.tablesLeft, oneFile, func() (*unwind.Image, error) {
 			file, size, err := from.read()
@@ -37,7 +38,7 @@ func (m *images) tables(pid int32, r *region) *unwind.Image {
 			if c, ok := file.(io.Closer); ok {
 				defer c.Close()
 			}
-			return unwind.Read(file, size)
+			return unwind.Read(file, size, room)
 		})
 	}
 	if t != nil {

@@ -95,14 +95,15 @@ func TestWaitingWithoutFramePointers(t *testing.T) {
 			return compiledBy(t, "cc", append(withoutFrames, "testdata/burn.c")...)
 		}, ";waiter;wait_here;read;", stack.Whole},
 		{"with frame pointers", func(t *testing.T) string { return compiled(t) }, "wait_here;read;", stack.Broken},
+		{"Go", func(t *testing.T) string { return "/proc/self/exe" }, ";runtime.main;main.main;tachograph/sample/stack/perf.TestMain;", stack.Whole},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cmd := started(t, c.path(t))
+			cmd := started(t, c.path(t), "burn in Go") // which programs in C do not know
 			found := false
 			s := New()
 			s.refuse = errRefused
 			got, _ := sampled(t, s, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen, x *stack.Sample) bool {
-				found = found || has(x, "wait_here") && x.End == c.end && g.share(g.waiting, c.names) > 0
+				found = found || x.State == stack.Waiting && x.End == c.end && g.share(g.waiting, c.names) > 0
 				return found
 			})
 			if !found {

@@ -77,27 +77,40 @@ func (l *lines) u32(b []byte, at uint64) (uint32, bool) {
 	return l.order.Uint32(b[at:]), true
 }
 
-func (l *lines) find(address uint64) (name, file string, line int, ok bool) {
+// The record of a function: its beginning, name, arguments, deferred return, then tables of stack
+// depth, files and lines, their number and the unit that it was compiled in.
+const nameField, depthField, fileField, lineField, tablesField, unitField = 4, 16, 20, 24, 28, 32
+
+// function finds the function that contains an address: its record, and how far into it the
+// address is.
+func (l *lines) function(address uint64) (record, into uint64, ok bool) {
 	at := address - l.text
 	if address < l.text || at < l.entry(0) || at >= l.entry(l.functions) {
-		return "", "", 0, false
+		return 0, 0, false
 	}
 	i := sort.Search(l.functions, func(i int) bool { return l.entry(i) > at }) - 1
 	if i < 0 {
-		return "", "", 0, false // a table that is not sorted
+		return 0, 0, false // a table that is not sorted
 	}
-	// The record of a function: its beginning, name, arguments, deferred return, then tables of
-	// stack depth, files and lines, their number and the unit that it was compiled in.
-	const nameField, fileField, lineField, tablesField, unitField = 4, 20, 24, 28, 32
-	record := uint64(l.order.Uint32(l.table[8*i+4:]))
-	field := func(n uint64) uint32 {
-		v, _ := l.u32(l.table, record+n)
-		return v
+	return uint64(l.order.Uint32(l.table[8*i+4:])), at - l.entry(i), true
+}
+
+// field returns a field of a function's record; 0 beyond the end of the table.
+func (l *lines) field(record, n uint64) uint32 {
+	v, _ := l.u32(l.table, record+n)
+	return v
+}
+
+func (l *lines) find(address uint64) (name, file string, line int, ok bool) {
+	record, at, ok := l.function(address)
+	if !ok {
+		return "", "", 0, false
 	}
+	field := func(n uint64) uint32 { return l.field(record, n) }
 	if name = text(l.names, uint64(field(nameField))); name == "" {
 		return "", "", 0, false
 	}
-	into, ok := l.outer(record, field(tablesField), at-l.entry(i))
+	into, ok := l.outer(record, field(tablesField), at)
 	if !ok {
 		return name, "", 0, true
 	}

@@ -206,5 +206,8 @@ func FuzzLines(f *testing.F) {
 		if name, _, _, ok := l.find(at); ok && name == "" {
 			t.Error("a function without a name")
 		}
+		if depth, _, _ := (&GoDepths{l}).At(at); depth > 1<<32 {
+			t.Errorf("%d bytes of stack", depth)
+		}
 	})
 }

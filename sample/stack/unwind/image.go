@@ -23,6 +23,7 @@ type Image struct {
 	table        []byte
 	tableAddress uint64
 	index        []place
+	goDepths     *symbol.GoDepths // of code in Go, which has no entries
 }
 
 type place struct {
@@ -30,16 +31,14 @@ type place struct {
 	at    uint32 // in frames
 }
 
-const (
-	// MaxBytes bounds the tables of an image: those of the largest browsers have some 20 MB.
-	MaxBytes = 24 << 20
-	maxIndex = 1 << 18
-)
+const maxIndex = 1 << 18
 
 var errNone = errors.New("it has no unwind tables")
 
-// Read reads the tables of an ELF image.
-func Read(r io.ReaderAt, size int64) (*Image, error) {
+// Read reads the tables of an ELF image, each of at most most bytes; those of the largest browsers
+// have some 20 MB. Go's are read if they take no more than half of that: without them only the
+// callers of functions without a frame are missing.
+func Read(r io.ReaderAt, size int64, most uint64) (*Image, error) {
 	f, err := symbol.ReadELF(r, size)
 	if err != nil {
 		return nil, err
@@ -53,9 +52,13 @@ func Read(r io.ReaderAt, size int64) (*Image, error) {
 	default:
 		return nil, errors.New("it is for another processor")
 	}
-	m.address, m.frames, err = f.Section(".eh_frame", MaxBytes)
+	m.goDepths = f.GoDepths(most / 2)
+	m.address, m.frames, err = f.Section(".eh_frame", most)
+	if m.goDepths != nil && err == nil && len(m.frames) <= 4 {
+		return m, nil
+	}
 	if err == nil && len(m.frames) <= 4 { // nothing but the mark of the end
-		m.address, m.frames, err = f.Section(".debug_frame", MaxBytes)
+		m.address, m.frames, err = f.Section(".debug_frame", most)
 		m.debug = true
 	}
 	if err != nil {
@@ -65,7 +68,7 @@ func Read(r io.ReaderAt, size int64) (*Image, error) {
 		return nil, errNone
 	}
 	if !m.debug {
-		if at, head, err := f.Section(".eh_frame_hdr", MaxBytes); err == nil && m.header(at, head) {
+		if at, head, err := f.Section(".eh_frame_hdr", most); err == nil && m.header(at, head) {
 			return m, nil
 		}
 	}
@@ -74,7 +77,13 @@ func Read(r io.ReaderAt, size int64) (*Image, error) {
 }
 
 // Bytes is about what the Image takes.
-func (m *Image) Bytes() int { return len(m.frames) + len(m.table) + 16*len(m.index) }
+func (m *Image) Bytes() int {
+	n := len(m.frames) + len(m.table) + 16*len(m.index)
+	if m.goDepths != nil {
+		n += m.goDepths.Bytes()
+	}
+	return n
+}
 
 // header reads .eh_frame_hdr; it returns false if that has no table of the usual kind.
 func (m *Image) header(address uint64, b []byte) bool {

@@ -89,7 +89,7 @@ func elfWith(names []string, addresses []uint64, contents [][]byte) []byte {
 func TestRead(t *testing.T) {
 	m := program()
 	b := elfWith([]string{".eh_frame_hdr", ".eh_frame"}, []uint64{0x200000, tablesAt}, [][]byte{m.made(0x200000), m.frames})
-	got, err := Read(bytes.NewReader(b), int64(len(b)))
+	got, err := Read(bytes.NewReader(b), int64(len(b)), 1<<20)
 	if err != nil || got.table == nil || got.machine != &X86 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -102,8 +102,9 @@ func TestRead(t *testing.T) {
 		"no image":          []byte("#!/bin/sh\n"),
 		"another processor": append(append(append([]byte{}, b[:18]...), 8), b[19:]...),
 		"cut":               b[:len(b)-100],
+		"too much":          elfWith([]string{".eh_frame"}, []uint64{0}, [][]byte{make([]byte, 1<<20+1)}),
 	} {
-		if m, err := Read(bytes.NewReader(b), int64(len(b))); err == nil {
+		if m, err := Read(bytes.NewReader(b), int64(len(b)), 1<<20); err == nil {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
@@ -165,7 +166,7 @@ func FuzzImage(f *testing.F) {
 	f.Add(elfWith([]string{".eh_frame_hdr", ".eh_frame"}, []uint64{0x200000, tablesAt}, [][]byte{m.made(0x200000), m.frames}), []byte("stack"))
 	f.Add(elfWith([]string{".debug_frame"}, []uint64{0}, [][]byte{m.frames}), []byte{})
 	f.Fuzz(func(t *testing.T, b, random []byte) {
-		if m, err := Read(bytes.NewReader(b), int64(len(b))); err == nil {
+		if m, err := Read(bytes.NewReader(b), int64(len(b)), 1<<20); err == nil {
 			walkAll(t, m, random)
 		}
 	})

@@ -82,7 +82,7 @@ func TestRowsAreThoseOfReadelf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := Read(f, st.Size())
+		m, err := Read(f, st.Size(), 24<<20)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}

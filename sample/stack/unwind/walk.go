@@ -119,6 +119,16 @@ func (w *Walker) Walk(r *Registers, copied []byte, find Finder, frames []uint64)
 		if m != nil && m.machine == k {
 			row = w.row(m, looked-bias)
 		}
+		if row == nil && m != nil && m.machine == k {
+			outermost, done := t.inGo(k, m, looked-bias, exact, find)
+			if outermost {
+				return frames, stack.Whole
+			}
+			if done {
+				floor, exact, linked = t.values[k.SP], false, true
+				continue
+			}
+		}
 		if row == nil {
 			frame, known := t.register(uint64(k.FP))
 			if known && frame == 0 && linked {
@@ -158,6 +168,38 @@ func (t *thread) ended() stack.End {
 		return stack.Truncated
 	}
 	return stack.Broken
+}
+
+// inGo goes to the caller of a function in Go: by how much of the stack the function has used, if
+// it may have no frame (the innermost has none if it is small) or the frame's pointer is not
+// known. Elsewhere frame pointers are better: the runtime changes from one stack to another.
+func (t *thread) inGo(k *Machine, m *Image, pc uint64, exact bool, find Finder) (outermost, done bool) {
+	frame, known := t.register(uint64(k.FP))
+	sp, ok := t.register(uint64(k.SP))
+	if m.goDepths == nil || k.Link != 0 || known && !exact || !ok {
+		return false, false
+	}
+	depth, outermost, ok := m.goDepths.At(pc)
+	if outermost || !ok {
+		return outermost, false
+	}
+	ret, ok := t.read(sp + depth)
+	if !ok {
+		return false, false
+	}
+	if _, _, code := find(ret - 1); !code {
+		return false, false
+	}
+	t.known = 0
+	t.Set(k.PC, ret)
+	t.Set(k.SP, sp+depth+8)
+	switch saved, ok := t.read(sp + depth - 8); {
+	case known && frame != sp+depth-8: // it has not made its own frame yet
+		t.Set(k.FP, frame)
+	case known && ok:
+		t.Set(k.FP, saved)
+	}
+	return false, true
 }
 
 // byFrame goes to the caller by the frame's pointer: there are the caller's, and the return
