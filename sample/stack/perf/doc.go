@@ -27,7 +27,8 @@
 // thread is counted once by the clock, and its waits are measured once. A stack costs the program
 // some ten microseconds: if threads go to sleep more than 2000 times a second, the kernel says it
 // of every n-th time only, and a wait of less than a tenth of a second counts n times; of longer
-// ones, which may be few, a look says where the thread waits. If the kernel loses
+// ones, which may be few, a look says where the thread waits. With a stack the kernel copies the
+// inner 4 KB of the program's, until copies fill the rings sooner than they are read. If the kernel loses
 // records, the waits of which it may have lost the end are not counted; if it loses them again
 // and again, this package stops to measure and says so.
 //

@@ -44,6 +44,9 @@ const (
 	// copyPages is a ring's usual size if samples have copies of stacks, leastCopy the smallest
 	// that can hold them.
 	copyPages, leastCopy = 512, 64
+	// switchCopy is how much of a stack is copied when a thread goes to sleep, which threads do
+	// much more often than the clock ticks.
+	switchCopy = 4 << 10
 	// allPages limits the rings of a machine with very many processors to 64 MB in total.
 	allPages = 16 << 10
 	// mostEvents limits the events for threads of one process: each thread needs one on each

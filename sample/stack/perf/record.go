@@ -81,7 +81,7 @@ func (r *record) parse(b []byte) bool {
 			return false
 		}
 		r.chain = b[fixed : fixed+8*n]
-		r.copied(b[fixed+8*n:])
+		r.registers, r.stack = copiedIn(b[fixed+8*n:])
 		return true
 	}
 	end := len(b) - trailer
@@ -115,23 +115,25 @@ func (r *record) parse(b []byte) bool {
 	return true
 }
 
-// copied reads what follows the chain: whether there are registers, and of which kind, and the
-// copy of the stack with the number of bytes that are valid in it.
-func (r *record) copied(b []byte) {
+// copiedIn reads what follows the chain: whether there are registers, and of which kind, and the
+// copy of the stack with the number of bytes that are valid in it. It returns nil if b is
+// something else.
+func copiedIn(b []byte) (registers, stack []byte) {
 	const wide = 2 // of a program with 64 bits
 	order := binary.NativeEndian
 	size := 8 * len(own.numbers)
 	if size == 0 || len(b) < 8+size+8 || order.Uint64(b) != wide {
-		return
+		return nil, nil
 	}
-	registers, b := b[8:8+size], b[8+size:]
+	registers, b = b[8:8+size], b[8+size:]
 	n := order.Uint64(b)
 	if b = b[8:]; n > uint64(len(b)) || uint64(len(b))-n < 8 {
-		return
+		return nil, nil
 	}
 	if valid := order.Uint64(b[n:]); valid <= n {
-		r.registers, r.stack = registers, b[:valid]
+		return registers, b[:valid]
 	}
+	return nil, nil
 }
 
 func terminated(b []byte) []byte {

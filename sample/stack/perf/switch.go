@@ -12,7 +12,9 @@ type switched struct {
 	time     uint64
 	chain    []byte // of a sample, as in record
 	fields   []byte // of a tracepoint's sample
-	lost     uint64
+	// registers and stack are as in record.
+	registers, stack []byte
+	lost             uint64
 }
 
 const (
@@ -41,7 +43,8 @@ func (r *switched) parse(b []byte) bool {
 			return false
 		}
 		r.chain = b[fixed : fixed+8*n]
-		if rest := b[fixed+8*n:]; len(rest) >= 4 {
+		rest := b[fixed+8*n:]
+		if r.registers, r.stack = copiedIn(rest); r.registers == nil && len(rest) >= 4 {
 			size := uint64(order.Uint32(rest))
 			if size > uint64(len(rest)-4) {
 				return false

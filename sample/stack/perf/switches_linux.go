@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +33,7 @@ type switches struct {
 	// losses is how often records of the current second were lost.
 	losses  int
 	flushed uint64
+	chain   []byte
 	// filter is what the kernel lets through of the wakes, since filtered.
 	filter   string
 	filtered uint64
@@ -56,7 +58,8 @@ const (
 	mostStacks = 2000
 	// mostFiltered is how many threads a filter names.
 	mostFiltered = 64
-	// switchPages is a ring's usual size; all rings together have at most mostSwitchPages.
+	// switchPages is a ring's usual size; all rings together have at most mostSwitchPages. With
+	// copies of stacks both are four times as much.
 	switchPages, mostSwitchPages = 128, 4096
 )
 
@@ -87,12 +90,15 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 	for pages > leastPages && pages*len(cpus) > mostSwitchPages {
 		pages /= 2
 	}
-	err = m.events.openWith(cpus, threads, pages)
-	if err == nil {
-		err = m.catchUp(cpus, threads)
+	if x.events.copies > 0 {
+		m.events.copies = switchCopy
+		err = m.open(cpus, threads, 4*pages)
+	}
+	if x.events.copies == 0 || err != nil { // there may be too little memory for copies
+		m.events.copies = 0
+		err = m.open(cpus, threads, pages)
 	}
 	if err != nil {
-		m.events.close()
 		return nil, fmt.Errorf("waits are not measured: %w", err)
 	}
 	now := monotonic()
@@ -104,13 +110,45 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 			x.statistics.WaitsWhy = "who ended waits is unknown: mount tracefs at /sys/kernel/tracing"
 		}
 	}
+	m.listen()
+	return m, nil
+}
+
+// open opens the events of the threads; if that fails, none are open.
+func (m *switches) open(cpus []int, threads []int32, pages int) error {
+	err := m.events.openWith(cpus, threads, pages)
+	if err == nil {
+		err = m.catchUp(cpus, threads)
+	}
+	if err != nil {
+		m.events.close()
+	}
+	return err
+}
+
+// listen makes the sources of the events that are open.
+func (m *switches) listen() {
+	m.sources = m.sources[:0]
 	for i := range m.events.rings {
 		m.sources = append(m.sources, source{ring: &m.events.rings[i]})
 	}
 	for i := range m.wakes.rings {
 		m.sources = append(m.sources, source{ring: &m.wakes.rings[i], wakes: true})
 	}
-	return m, nil
+}
+
+// withoutCopies goes on without copies of stacks, which fill the rings sooner than they are read.
+func (m *switches) withoutCopies() {
+	m.events.close()
+	m.events.copies, m.losses, m.period = 0, 0, 1
+	m.waits.forget()
+	cpus, err := processors()
+	threads, err2 := threadsOf(m.s.wish.PID)
+	if err != nil || err2 != nil || m.open(cpus, threads, switchPages) != nil {
+		m.stop()
+		return
+	}
+	m.listen()
 }
 
 // sampleOfSwitches is what switched.parse reads.
@@ -118,10 +156,10 @@ const sampleOfSwitches = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_
 
 // ofSwitches has a be the attributes of the events that a thread's waits are measured by.
 func ofSwitches(a *unix.PerfEventAttr) {
+	copies := a.Sample_type & (unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER)
 	a.Config, a.Sample = unix.PERF_COUNT_SW_CONTEXT_SWITCHES, 1
-	a.Sample_type = sampleOfSwitches
+	a.Sample_type = sampleOfSwitches | copies
 	a.Bits = unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | a.Bits&unix.PerfBitInherit
-	a.Sample_regs_user, a.Sample_stack_user = 0, 0
 }
 
 // catchUp follows the threads that were started while the others began to be followed. A thread
@@ -259,11 +297,16 @@ func (m *switches) drain(until uint64) bool {
 			m.flush()
 		}
 	}
+	for i := range m.sources {
+		m.sources[i].clear()
+	}
 	now := monotonic()
 	if now-m.checked >= long {
 		m.keepPace(now)
 	}
 	switch {
+	case m.losses > 0 && m.events.copies > 0:
+		m.withoutCopies()
 	case m.losses > mostLosses:
 		m.stop()
 	case now-m.flushed >= 1e9:
@@ -298,12 +341,20 @@ func (m *switches) fds() (all []int) {
 	return all
 }
 
+// left returns what has been taken and is still to be heard.
+func (c *source) left() []byte {
+	if c.ok {
+		return c.taken[len(c.taken)-len(c.rest)-c.size:]
+	}
+	return c.rest
+}
+
+// clear removes what has been heard: it may be copies of stacks.
+func (c *source) clear() { clear(c.taken[:len(c.taken)-len(c.left())]) }
+
 // take takes what is in the ring, behind what is left.
 func (c *source) take() {
-	left := c.rest
-	if c.ok {
-		left = c.taken[len(c.taken)-len(c.rest)-c.size:]
-	}
+	left := c.left()
 	c.taken = c.ring.drain(append(c.taken[:0], left...))
 	c.rest = c.taken
 	c.advance()
@@ -332,12 +383,41 @@ func (m *switches) hear(r *switched, wakes bool) {
 		m.losses++
 		m.waits.forget()
 	case !wakes:
-		m.waits.hear(r)
+		chain, end := m.chainOf(r)
+		m.waits.hear(r, chain, end)
 	case r.kind == kindSample:
 		if tid, interrupt, ok := m.fields.read(r); ok {
 			m.waits.woken(tid, r, interrupt)
 		}
 	}
+}
+
+// chainOf returns the stack of a thread that goes to sleep, as the kernel's chains are: by its
+// copy if there is one; and how the walk along that ended.
+func (m *switches) chainOf(r *switched) ([]byte, stack.End) {
+	if r.registers == nil || r.pid != m.waits.pid {
+		return r.chain, stack.Whole
+	}
+	x := m.s
+	order := binary.NativeEndian
+	m.chain, x.chain = m.chain[:0], x.chain[:0]
+	(&record{chain: r.chain}).frames(func(address uint64, kernel bool) {
+		if !kernel {
+			x.chain = append(x.chain, address)
+			return
+		}
+		if len(m.chain) == 0 {
+			m.chain = order.AppendUint64(m.chain, markKernel)
+		}
+		m.chain = order.AppendUint64(m.chain, address)
+	})
+	registers := own.content(r.registers)
+	user, end := x.walk(x.processes.get(r.pid), &registers, r.stack, x.events.depth-len(m.chain)/8, x.chain, stack.Whole)
+	m.chain = order.AppendUint64(m.chain, markUser)
+	for _, address := range user {
+		m.chain = order.AppendUint64(m.chain, address)
+	}
+	return m.chain, end
 }
 
 // look gives a sample of a thread that waits, and returns false if nothing is known of it.
@@ -370,7 +450,9 @@ func (m *switches) give(tid int32, w *wait, s stack.Sample) {
 	q := x.processes.get(m.waits.pid)
 	s.State, s.Frames, s.Wait = stack.Waiting, w.frames, w.what
 	if w.frames == nil {
-		s.Frames, s.End = x.stackOf(q, &record{chain: w.chain})
+		if s.Frames, s.End = x.stackOf(q, &record{chain: w.chain}); s.End == stack.Whole {
+			s.End = w.end
+		}
 		// The functions that each wait ends in say nothing of it.
 		for len(s.Frames) > 1 && s.Frames[1].Kernel && x.kernel().schedules(s.Frames[0].Address) {
 			s.Frames = s.Frames[1:]

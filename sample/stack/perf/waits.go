@@ -31,6 +31,7 @@ type wait struct {
 	since  uint64
 	asleep bool   // and not only without a processor
 	chain  []byte // its stack when it began; empty if the kernel was not to say it
+	end    stack.End
 	// frames and what it waits for are set instead if /proc said so.
 	frames []stack.Frame
 	what   string
@@ -78,8 +79,9 @@ func newWaits(pid int32, now uint64, threads []int32) *waits {
 	return w
 }
 
-// hear takes in a record of the process's threads, in the order of time.
-func (w *waits) hear(r *switched) {
+// hear takes in a record of the process's threads, in the order of time, and the stack of one
+// that goes to sleep.
+func (w *waits) hear(r *switched, chain []byte, end stack.End) {
 	if r.pid != w.pid {
 		return // inherited by a process that it started
 	}
@@ -90,7 +92,7 @@ func (w *waits) hear(r *switched) {
 		if x == nil {
 			return
 		}
-		x.since, x.chain = r.time, append(x.chain[:0], r.chain...)
+		x.since, x.end, x.chain = r.time, end, append(x.chain[:0], chain...)
 	case r.misc&switchOut == 0:
 		w.end(r.tid, r.time)
 	case r.misc&switchWants == 0:

@@ -30,12 +30,18 @@ type waiter struct {
 // startWaiter compiles and starts it. It goes on when a line comes in.
 func startWaiter(t testing.TB, args ...string) *waiter {
 	t.Helper()
+	return startBuilt(t, []string{"-O0", "-fno-omit-frame-pointer", "-Wl,--build-id", "-pthread"}, args...)
+}
+
+// startBuilt is startWaiter with the compiler's flags.
+func startBuilt(t testing.TB, flags []string, args ...string) *waiter {
+	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
 		t.Skip("there is no C compiler here (cc), which makes the program that is sampled")
 	}
 	path := filepath.Join(t.TempDir(), "wait")
-	if out, err := exec.Command(cc, "-O0", "-fno-omit-frame-pointer", "-Wl,--build-id", "-pthread", "-o", path, "testdata/wait.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, append(flags, "-o", path, "testdata/wait.c")...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	w := &waiter{cmd: exec.Command(path, args...)}
@@ -130,6 +136,55 @@ func needsWaits(t testing.TB) {
 		t.Skipf("the kernel does not let this user measure waits: %s", x.statistics.WaitsWhy)
 	}
 	x.switches.close()
+}
+
+// If copies of stacks fill the rings sooner than they are read, it goes on without them.
+func TestWaitsGoOnWithoutCopies(t *testing.T) {
+	needsWaits(t)
+	w := startWaiter(t)
+	pid := int32(w.cmd.Process.Pid)
+	x := &session{wish: stack.Wish{PID: pid}, processes: newProcesses(), images: newImages(), calls: new(calls), stacks: mostStacks}
+	threads, err := threadsOf(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.listen(threads); err != nil {
+		t.Fatal(err)
+	}
+	defer x.events.close()
+	x.measure(threads)
+	m := x.switches
+	defer m.close()
+	if m.events.copies != switchCopy && own.machine != nil {
+		t.Errorf("it has copies of %d bytes", m.events.copies)
+	}
+	m.events.copies = switchCopy // also where there were none
+	m.hear(&switched{kind: kindLost, lost: 3}, false)
+	m.drain(monotonic())
+	if m.events.copies != 0 || m.losses != 0 || len(m.events.rings) == 0 || len(m.sources) < len(m.events.rings) || x.statistics.WaitsLost != 3 {
+		t.Errorf("copies of %d bytes, %d losses, %d rings, %d sources, %+v", m.events.copies, m.losses, len(m.events.rings), len(m.sources), x.statistics)
+	}
+}
+
+// The stacks of waits in a program without frame pointers are whole.
+func TestWaitsWithoutFramePointers(t *testing.T) {
+	needsWaits(t)
+	w := startBuilt(t, withoutFrames)
+	pid := w.cmd.Process.Pid
+	var whole, all uint64
+	seen := make(map[string]int)
+	_, statistics := w.measured(t, New(), 5, func(x *stack.Sample) {
+		if x.Waited == 0 || int(x.Thread.TID) != pid {
+			return
+		}
+		seen[fmt.Sprint(x.End, len(x.Frames), x.Frames[len(x.Frames)-1].Name)]++
+		if all += x.Waited; x.End == stack.Whole && has(x, "main") && x.Frames[len(x.Frames)-1].Name == "_start" {
+			whole += x.Waited
+		}
+	})
+	if statistics.Waits == 0 || float64(whole) < 0.95*float64(all) {
+		t.Errorf("%d of %d ns have whole stacks, of %d waits: %v", whole, all, statistics.Waits, seen)
+	}
 }
 
 // Waits are as long as the program itself says, and it is known who ended them.

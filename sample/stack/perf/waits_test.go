@@ -93,7 +93,7 @@ func take(w *waits, f *wakeFields, records ...[]byte) {
 				w.woken(tid, &r, interrupt)
 			}
 		default:
-			w.hear(&r)
+			w.hear(&r, r.chain, stack.Whole)
 		}
 	}
 }
