@@ -44,11 +44,22 @@ func functions(x *stack.Sample) string {
 	return strings.Join(names, ";")
 }
 
+// busyPython is the path of a Python program whose stacks are known. What a test starts has
+// another working directory than the test.
+func busyPython(t testing.TB) string {
+	t.Helper()
+	path, err := filepath.Abs("testdata/busy.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // interpreted samples a Python program until there are enough samples of running threads with
 // functions of Python, and returns how often which were seen.
 func interpreted(t *testing.T, path, role string, enough int) (chains map[string]int, all []stack.Sample) {
 	t.Helper()
-	cmd := started(t, path, "testdata/busy.py", role)
+	cmd := started(t, path, busyPython(t), role)
 	known := 0
 	got, statistics := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool {
 		if x.State == stack.Running && functions(x) != "" {
@@ -143,7 +154,7 @@ func TestPythonWaits(t *testing.T) {
 	needsPerf(t, false)
 	for _, path := range pythonsHere(t) {
 		t.Run(path, func(t *testing.T) {
-			cmd := started(t, path, "testdata/busy.py", "waits")
+			cmd := started(t, path, busyPython(t), "waits")
 			want := []string{";waits_for_lock", ";sleeps", "main"}
 			found := make([]bool, len(want))
 			got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 99}, func(g *seen, x *stack.Sample) bool {
@@ -169,7 +180,7 @@ func TestPythonLock(t *testing.T) {
 	needsPerf(t, false)
 	for _, path := range pythonsHere(t) {
 		t.Run(path, func(t *testing.T) {
-			cmd := started(t, path, "testdata/busy.py", "gil")
+			cmd := started(t, path, busyPython(t), "gil")
 			threads, held := make(map[uint64]bool), 0
 			got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 199}, func(g *seen, x *stack.Sample) bool {
 				threads[x.Thread.TID] = true
@@ -199,7 +210,7 @@ func TestPythonInContainer(t *testing.T) {
 		t.Skip("unshare is not installed")
 	}
 	needsPerf(t, false)
-	cmd := started(t, tool, "--pid", "--fork", "--kill-child", pythonsHere(t)[0], "testdata/busy.py", "shares")
+	cmd := started(t, tool, "--pid", "--fork", "--kill-child", pythonsHere(t)[0], busyPython(t), "shares")
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +236,7 @@ func TestPythonInContainer(t *testing.T) {
 func TestPythonAmongAll(t *testing.T) {
 	needsPerf(t, true)
 	path := pythonsHere(t)[0]
-	first := int32(started(t, path, "testdata/busy.py", "shares").Process.Pid)
+	first := int32(started(t, path, busyPython(t), "shares").Process.Pid)
 	var second int32
 	counts := make(map[int32]int)
 	sampled(t, New(), stack.Wish{Rate: 499}, func(g *seen, x *stack.Sample) bool {
@@ -233,7 +244,7 @@ func TestPythonAmongAll(t *testing.T) {
 			counts[x.Thread.PID]++
 		}
 		if second == 0 && counts[first] > 0 {
-			second = int32(started(t, path, "testdata/busy.py", "shares").Process.Pid)
+			second = int32(started(t, path, busyPython(t), "shares").Process.Pid)
 		}
 		return counts[first] > 20 && counts[second] > 20
 	})
