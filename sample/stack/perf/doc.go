@@ -43,7 +43,8 @@
 // so they are of some ten microseconds later, and on a busy machine of up to some milliseconds. A
 // sample that is read even later keeps the interpreter's own functions. Waiting threads have
 // their functions too, and it is known which of them wait for the interpreter's lock, and for
-// whom.
+// whom. A measured wait has them if they were read before it was over: those of some milliseconds
+// mostly do, shorter ones do not.
 //
 // A call that never returns, because the kernel has it wait for a process that waits for a disk or a
 // server, costs its session one goroutine: sampling goes on without that call, also in later sessions,

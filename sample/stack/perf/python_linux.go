@@ -22,8 +22,10 @@ type pythons struct {
 	files map[fileID]*python.Image
 	left  time.Duration // for looking into files
 	// taken is when the sample that is being given was taken; 0: now.
-	taken  uint64
-	places []python.Place
+	taken uint64
+	// given is what is known of a wait that may be over; nil: it is read now.
+	given  *interpreted
+	now    interpreted
 	frames []stack.Frame
 	waker  *waker
 }
@@ -54,6 +56,31 @@ const (
 // says whether the thread waits for the interpreter's lock.
 func (x *session) interpret(q *process, tid int32, s *stack.Sample) {
 	p := &x.pythons
+	known := p.given
+	if known == nil {
+		known = &p.now
+		if p.taken != 0 && monotonic()-p.taken > uint64(stale) {
+			return
+		}
+		x.ask(q, tid, known, s.State == stack.Waiting)
+	}
+	if len(known.places) == 0 || q.python == nil || q.python.reader == nil {
+		return
+	}
+	i := q.python
+	p.frames = i.file.Splice(p.frames[:0], s.Frames, i.image, s.End == stack.Whole, known.places)
+	if s.Frames = p.frames; len(s.Frames) > stack.MaxDepth {
+		s.Frames, s.End = s.Frames[:stack.MaxDepth], stack.Truncated
+	}
+	if known.lock != "" {
+		s.Wait = known.lock
+	}
+}
+
+// ask reads where a thread is in its program now, and if it waits, whether for the interpreter's
+// lock. It has no places if it runs no Python.
+func (x *session) ask(q *process, tid int32, to *interpreted, waits bool) {
+	to.forget()
 	if !q.told {
 		return
 	}
@@ -61,22 +88,15 @@ func (x *session) interpret(q *process, tid int32, s *stack.Sample) {
 		x.findPython(q)
 	}
 	i := q.python
-	if i.reader == nil || p.taken != 0 && monotonic()-p.taken > uint64(stale) {
+	if i.reader == nil {
 		return
 	}
 	thread := i.number(q.pid, tid)
-	var err error
-	if p.places, err = i.reader.Stack(thread, p.places[:0]); err != nil || len(p.places) == 0 {
-		return
+	to.places, _ = i.reader.Stack(thread, to.places)
+	if waits && len(to.places) > 0 {
+		to.lock = x.lockOf(q, i, tid, thread)
 	}
-	whole := s.End == stack.Whole && s.State == stack.Running
-	p.frames = i.file.Splice(p.frames[:0], s.Frames, i.image, whole, p.places)
-	if s.Frames = p.frames; len(s.Frames) > stack.MaxDepth {
-		s.Frames, s.End = s.Frames[:stack.MaxDepth], stack.Truncated
-	}
-	if s.State == stack.Waiting && strings.HasPrefix(s.Wait, "futex") {
-		x.waitsForLock(q, i, tid, thread, s)
-	}
+	to.at = monotonic()
 }
 
 // findPython looks for an interpreter in the files that a process has mapped: in its program, and
@@ -183,30 +203,30 @@ func innerNumber(path string) uint64 {
 	return 0
 }
 
-// waitsForLock says so if a thread waits for the interpreter's lock: then the address that it
-// waits for is in the lock.
-func (x *session) waitsForLock(q *process, i *interpreter, tid int32, thread uint64, s *stack.Sample) {
+// lockOf says that a thread waits for the interpreter's lock, because the address that it waits
+// for is in the lock; "" if it does not.
+func (x *session) lockOf(q *process, i *interpreter, tid int32, thread uint64) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", q.pid, tid))
 	if err != nil {
-		return
+		return ""
 	}
 	words := bytes.Fields(text)
 	if len(words) < 2 || string(words[0]) != strconv.Itoa(unix.SYS_FUTEX) {
-		return
+		return ""
 	}
 	address, err := strconv.ParseUint(strings.TrimPrefix(string(words[1]), "0x"), 16, 64)
 	if err != nil {
-		return
+		return ""
 	}
 	lock, ok := i.reader.Lock(thread)
 	if !ok || address < lock.From || address >= lock.To {
-		return
+		return ""
 	}
 	name := ""
 	if lock.Holder != 0 && !i.inner {
 		name = x.processes.thread(q, int32(lock.Holder))
 	}
-	s.Wait = lock.Wait(thread, name)
+	return lock.Wait(thread, name)
 }
 
 func (p *pythons) close(processes *processes) {

@@ -34,6 +34,8 @@ type switches struct {
 	losses  int
 	flushed uint64
 	chain   []byte
+	// interpreted is how many waits of the current second were looked up in a program in Python.
+	interpreted int
 	// filter is what the kernel lets through of the wakes, since filtered.
 	filter   string
 	filtered uint64
@@ -58,6 +60,9 @@ const (
 	mostStacks = 2000
 	// mostFiltered is how many threads a filter names.
 	mostFiltered = 64
+	// mostInterpreted is how many waits of a second are looked up in a program in Python, beside
+	// those that a look finds.
+	mostInterpreted = 200
 	// switchPages is a ring's usual size; all rings together have at most mostSwitchPages. With
 	// copies of stacks both are four times as much.
 	switchPages, mostSwitchPages = 128, 4096
@@ -297,6 +302,7 @@ func (m *switches) drain(until uint64) bool {
 			m.flush()
 		}
 	}
+	m.interpret()
 	for i := range m.sources {
 		m.sources[i].clear()
 	}
@@ -310,7 +316,7 @@ func (m *switches) drain(until uint64) bool {
 	case m.losses > mostLosses:
 		m.stop()
 	case now-m.flushed >= 1e9:
-		m.flushed, m.losses = now, 0
+		m.flushed, m.losses, m.interpreted = now, 0, 0
 		m.flush()
 		return false
 	}
@@ -429,6 +435,9 @@ func (m *switches) look(tid int32, count uint32) bool {
 	if w == nil {
 		return false
 	}
+	if w.python.at == 0 {
+		m.s.ask(m.s.processes.get(m.waits.pid), tid, &w.python, true)
+	}
 	m.give(tid, w, stack.Sample{Count: count})
 	return true
 }
@@ -462,8 +471,23 @@ func (m *switches) give(tid int32, w *wait, s stack.Sample) {
 		}
 	}
 	if len(s.Frames) > 0 {
+		x.pythons.given = &w.python
 		x.send(q, tid, s)
+		x.pythons.given = nil
 	}
+}
+
+// interpret reads where threads that have begun to wait are in their program in Python. Waits that
+// are over by now, and too many in a second, stay without.
+func (m *switches) interpret() {
+	q := m.s.processes.get(m.waits.pid)
+	for _, tid := range m.waits.fresh {
+		if w := m.waits.waiting(tid); w != nil && w.python.at == 0 && m.interpreted < mostInterpreted {
+			m.interpreted++
+			m.s.ask(q, tid, &w.python, true)
+		}
+	}
+	m.waits.fresh = m.waits.fresh[:0]
 }
 
 // waker returns who ended a wait, nil if that is unknown.

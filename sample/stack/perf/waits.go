@@ -13,6 +13,7 @@ type waits struct {
 	began uint64
 	open  map[int32]*wait // of the threads that wait now
 	spare []*wait
+	fresh []int32 // of the threads that have begun to wait since it was emptied
 	// unheard has the threads that were there when it began and have neither gone to sleep nor
 	// gone on since: if one waits, it has waited all that time.
 	unheard map[int32]bool
@@ -35,6 +36,8 @@ type wait struct {
 	// frames and what it waits for are set instead if /proc said so.
 	frames []stack.Frame
 	what   string
+	// python is where it was in its program while it waited, if that was read.
+	python interpreted
 	waker  wakeup
 }
 
@@ -105,6 +108,9 @@ func (w *waits) hear(r *switched, chain []byte, end stack.End) {
 			x.since = r.time
 		}
 		x.asleep = true
+		if len(w.fresh) < mostSums {
+			w.fresh = append(w.fresh, r.tid)
+		}
 	default:
 		w.drop(r.tid)
 	}
@@ -123,7 +129,7 @@ func (w *waits) begin(tid int32) *wait {
 	default:
 		x = new(wait)
 	}
-	*x = wait{chain: x.chain[:0], waker: wakeup{chain: x.waker.chain[:0]}}
+	*x = wait{chain: x.chain[:0], python: interpreted{places: x.python.places[:0]}, waker: wakeup{chain: x.waker.chain[:0]}}
 	w.open[tid] = x
 	return x
 }
@@ -201,6 +207,9 @@ func (w *waits) end(tid int32, at uint64) {
 		w.drop(tid)
 		return
 	}
+	if x.python.at > at {
+		x.python.forget() // it had gone on already
+	}
 	k := sumKey{tid: tid, waker: x.waker.tid, stack: w.hash(x), woken: maphash.Bytes(w.seed, x.waker.chain)}
 	if s := w.sums[k]; s != nil {
 		s.waited += lasted
@@ -211,16 +220,15 @@ func (w *waits) end(tid int32, at uint64) {
 	delete(w.open, tid)
 }
 
-// hash identifies the stack of a wait.
+// hash identifies the stack of a wait, and where it was in a program in Python.
 func (w *waits) hash(x *wait) uint64 {
-	if x.frames == nil {
-		return maphash.Bytes(w.seed, x.chain)
-	}
 	var h maphash.Hash
 	h.SetSeed(w.seed)
+	h.Write(x.chain)
 	for i := range x.frames {
 		maphash.WriteComparable(&h, x.frames[i])
 	}
+	x.python.hash(&h)
 	return h.Sum64()
 }
 

@@ -66,8 +66,17 @@ def sleeps():
 def waits():
     lock = threading.Lock()
     lock.acquire()
-    threading.Thread(target=waits_for_lock, args=(lock,), daemon=True).start()
-    threading.Thread(target=sleeps, daemon=True).start()
+    all = [threading.Thread(target=waits_for_lock, args=(lock,), daemon=True), threading.Thread(target=sleeps, daemon=True)]
+    for thread in all:
+        thread.start()
+    for thread in all:
+        while not asleep(thread.native_id):
+            time.sleep(0.001)
+
+
+def asleep(tid):
+    with open(f"/proc/self/task/{tid}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()[0] == "S"
 
 
 def burns():
@@ -84,7 +93,10 @@ roles = {"shares": Outer().run, "sort": through_sort, "json": through_json, "wai
 
 
 def main():
-    threading.Thread(target=roles[sys.argv[1]], daemon=True).start()
+    role = threading.Thread(target=roles[sys.argv[1]], daemon=True)
+    role.start()
+    if sys.argv[1] == "waits":
+        role.join()
     print("ready", flush=True)
     sys.stdin.read()
 
