@@ -139,9 +139,25 @@ func TestPythonCalledByC(t *testing.T) {
 			"json": ";through_json;dumps;JSONEncoder.encode;JSONEncoder.iterencode;convert;spin;",
 		} {
 			t.Run(fmt.Sprint(path, " ", role), func(t *testing.T) {
-				chains, _ := ofPython(t, path, role, 200)
+				chains, all := ofPython(t, path, role, 200)
 				if got := share(chains, want); got < 0.7 {
 					t.Errorf("%s has %.3f: %v", want, got, chains)
+				}
+				// What C did in between is there, between them.
+				between, of := 0, 0
+				for _, x := range all {
+					inner := slices.IndexFunc(x.Frames, func(f stack.Frame) bool { return f.Name == "key" || f.Name == "convert" })
+					outer := slices.IndexFunc(x.Frames, func(f stack.Frame) bool { return strings.HasPrefix(f.Name, "through_") })
+					if inner < 0 || outer < 0 {
+						continue
+					}
+					of++
+					if slices.ContainsFunc(x.Frames[inner:outer], func(f stack.Frame) bool { return f.Image != nil }) {
+						between++
+					}
+				}
+				if between < of*9/10 {
+					t.Errorf("of %d stacks, %d have frames of C in between", of, between)
 				}
 			})
 		}
