@@ -206,7 +206,11 @@ func innerNumber(path string) uint64 {
 // lockOf says that a thread waits for the interpreter's lock, because the address that it waits
 // for is in the lock; "" if it does not.
 func (x *session) lockOf(q *process, i *interpreter, tid int32, thread uint64) string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", q.pid, tid))
+	var text []byte
+	err := x.calls.do(callStack, func() (err error) {
+		text, err = os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", q.pid, tid))
+		return err
+	})
 	if err != nil {
 		return ""
 	}
