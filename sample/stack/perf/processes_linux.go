@@ -140,7 +140,7 @@ func (p *processes) hear(r *record) {
 			q := p.get(r.pid)
 			p.threads -= len(q.names)
 			clear(q.names)
-			q.command, q.regions, q.told = name, nil, true
+			q.command, q.regions, q.told, q.python = name, nil, true, nil
 		} else if q := p.all[r.pid]; q != nil {
 			if r.tid == r.pid {
 				q.command = name

@@ -282,6 +282,19 @@ func TestPythonAmongAll(t *testing.T) {
 	}
 }
 
+// A process that becomes another program has another interpreter, or none.
+func TestPythonBecomesAnother(t *testing.T) {
+	p := newProcesses()
+	p.get(7).python = &interpreter{regions: 3}
+	var r record
+	if !r.parse(made(kindCommand, commandExec, int32(7), int32(7), "other", who{7, 7, 1})) {
+		t.Fatal("it is not read")
+	}
+	if p.hear(&r); p.get(7).python != nil {
+		t.Error("the former one is still there")
+	}
+}
+
 // An ordinary user reads his own program.
 func TestPythonOfOrdinaryUser(t *testing.T) {
 	path := pythonsHere(t)[0]
