@@ -7,12 +7,16 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// maxStrings bounds the names that are read of an image.
-const maxStrings = 16 << 20
+// maxStrings bounds the names that are read of an image, maxSought the length of one that is
+// looked for by name.
+const (
+	maxStrings = 16 << 20
+	maxSought  = 256
+)
 
-// EachSymbol calls each with the functions and variables that the image defines, without the
-// underscore that all names of C have; false if they cannot be read. It is for images outside of
-// the shared cache, whose names are all in one table.
+// EachSymbol calls each with the functions and variables that the image defines, if their names
+// are not very long, and without the underscore that all names of C have; false if they cannot
+// be read. It is for images outside of the shared cache, whose names are all in one table.
 func (h *Header) EachSymbol(mem chain.Memory, budget *Budget, each func(name string, address uint64)) bool {
 	n := int(h.symbolCount)
 	table, ok := h.inLinkedit(h.symbols, uint64(n)*nlistSize)
@@ -31,11 +35,11 @@ func (h *Header) EachSymbol(mem chain.Memory, budget *Budget, each func(name str
 			continue
 		}
 		text := names[index:]
-		text = text[:min(len(text), Longest)]
-		if end := bytes.IndexByte(text, 0); end >= 0 {
-			text = text[:end]
+		end := bytes.IndexByte(text[:min(len(text), maxSought)], 0)
+		if end < 0 {
+			continue
 		}
-		each(string(bytes.TrimPrefix(text, []byte("_"))), binary.LittleEndian.Uint64(symbols[8:])+h.slide)
+		each(string(bytes.TrimPrefix(text[:end], []byte("_"))), binary.LittleEndian.Uint64(symbols[8:])+h.slide)
 	}
 	return true
 }

@@ -302,6 +302,12 @@ func FuzzImage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, offset uint64) {
 		mem := space{load: b}
 		if h, ok := ReadHeader(mem, load); ok {
+			sought := Budget{Symbols: 1000}
+			h.EachSymbol(mem, &sought, func(name string, _ uint64) {
+				if len(name) > maxSought || sought.Symbols < 0 {
+					t.Errorf("%q, %d left", name, sought.Symbols)
+				}
+			})
 			budget := Budget{Symbols: 1000, Unwind: 1000}
 			if s := h.ReadSymbols(mem, &budget); s != nil {
 				if len(s.defined)+len(s.starts) > 1000 || budget.Symbols < 0 {

@@ -30,6 +30,7 @@ func (f *ELF) eachSymbol(s *section, each func(elfSymbol) error) error {
 	if err != nil {
 		return err
 	}
+	given := 0
 	for ; uint64(len(symbols)) >= size; symbols = symbols[size:] {
 		info, in := symbols[12], f.order.Uint16(symbols[14:])
 		if f.wide {
@@ -42,6 +43,9 @@ func (f *ELF) eachSymbol(s *section, each func(elfSymbol) error) error {
 			address: f.word(symbols, 4, 8), size: f.word(symbols, 8, 16), in: &f.sections[in]}
 		if y.name == "" {
 			continue
+		}
+		if given += len(y.name); given > maxNames {
+			return errors.New("its symbols have more text than real ones") // the same, over and over
 		}
 		if err := each(y); err != nil {
 			return err
