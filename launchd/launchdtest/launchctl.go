@@ -1,6 +1,6 @@
 // Package launchdtest contains fake launchctl and systemctl programs for tests, and runs programs
-// under the limits that a unit of systemd sets. The fakes keep a
-// state, return the exit codes of the real ones and log their calls.
+// under the limits that a unit of systemd sets. The fakes keep a state, return the exit codes of the
+// real ones and log their calls.
 package launchdtest
 
 import (
