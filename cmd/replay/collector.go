@@ -59,11 +59,11 @@ func (c *collector) following() {
 	debug.FreeOSMemory()
 }
 
-// softLimit is the memory that a server tries to stay below: it is built to stay below 256 MB.
+// softLimit is the memory that a server tries to stay below. A question about very many processes
+// may need more.
 const softLimit = 200 << 20
 
-// serving sets the memory limit of a server, so that it stays below the limit whatever clients
-// ask.
+// serving sets the memory limit of a server: as the limit comes near, garbage is collected more often.
 func (c *collector) serving() {
 	if c != nil && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softLimit)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -41,7 +42,8 @@ type Run func(ctx context.Context, c Command) (Aside, error)
 
 // Limits keep questions from overloading the machine.
 type Limits struct {
-	// AtOnce is how many questions are answered at a time. Each may take up to about 75 MB.
+	// AtOnce is how many questions are answered at a time, only one of them a why. Why takes more memory
+	// than the others, and more the more processes there were; nothing limits how much.
 	AtOnce int
 	// Waiting is how many questions may wait for their turn.
 	Waiting int
@@ -60,12 +62,13 @@ type Server struct {
 	run       Run
 	limits    Limits
 	turns     *listen.Turns
+	whys      *listen.Turns // taken before one of turns
 	following *listen.Seats
 }
 
 // New returns a server whose answers come from run.
 func New(run Run, limits Limits) *Server {
-	return &Server{run: run, limits: limits, turns: listen.NewTurns(limits.AtOnce, limits.Waiting), following: listen.NewSeats(limits.Following)}
+	return &Server{run: run, limits: limits, turns: listen.NewTurns(limits.AtOnce, limits.Waiting), whys: listen.NewTurns(1, limits.Waiting), following: listen.NewSeats(limits.Following)}
 }
 
 // Handler returns the handler of the service, and its path.
@@ -94,17 +97,17 @@ func (s *Server) answer(ctx context.Context, question *tachographv1.QueryRequest
 	if err != nil {
 		return connect.NewError(connect.CodeInvalidArgument, err)
 	}
-	return s.turn(ctx, func(ctx context.Context, _ func()) error { return with(ctx, args) })
+	return s.turn(ctx, args, func(ctx context.Context, _ func()) error { return with(ctx, args) })
 }
 
-// turn waits for a turn, and calls fn, which may take the longest time. fn may call leave to go on
-// without the turn and as long as the client listens.
-func (s *Server) turn(ctx context.Context, fn func(ctx context.Context, leave func()) error) error {
+// turn waits for the turn of a command line, and calls fn, which may take the longest time. fn may call
+// leave to go on without the turn and as long as the client listens.
+func (s *Server) turn(ctx context.Context, args []string, fn func(ctx context.Context, leave func()) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	late := time.AfterFunc(s.limits.Longest, func() { stop(context.DeadlineExceeded) })
 	defer late.Stop()
-	end, err := s.turns.Take(ctx, listen.Of(ctx))
+	end, err := s.take(ctx, args)
 	switch {
 	case errors.Is(err, listen.ErrTurns):
 		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d questions are being answered and %d wait already; ask again later", s.limits.AtOnce, s.limits.Waiting))
@@ -116,6 +119,25 @@ func (s *Server) turn(ctx context.Context, fn func(ctx context.Context, leave fu
 		late.Stop()
 		end()
 	}))
+}
+
+// take waits for a turn, for a why also for the end of the one before.
+func (s *Server) take(ctx context.Context, args []string) (end func(), err error) {
+	who, after := listen.Of(ctx), func() {}
+	if slices.Contains(args, "why") {
+		if after, err = s.whys.Take(ctx, who); err != nil {
+			return nil, err
+		}
+	}
+	leave, err := s.turns.Take(ctx, who)
+	if err != nil {
+		after()
+		return nil, err
+	}
+	return func() {
+		leave()
+		after()
+	}, nil
 }
 
 // codes are the codes of the errors of a question.

@@ -115,3 +115,41 @@ func TestFailuresHaveTheirCodes(t *testing.T) {
 		}
 	}
 }
+
+// A why waits for the one before it, and other questions do not.
+func TestOneWhyAtATime(t *testing.T) {
+	goOn, begun := make(chan bool), make(chan string, 3)
+	client := serve(t, func(_ context.Context, c Command) (Aside, error) {
+		begun <- c.Args[0]
+		<-goOn
+		return Aside{}, nil
+	}, Limits{AtOnce: 8, Waiting: 8, Longest: time.Minute})
+	why := &tachographv1.QueryRequest{Question: &tachographv1.QueryRequest_Why{}}
+	errs := make(chan error, 3)
+	put := func(q *tachographv1.QueryRequest) {
+		go func() {
+			stream, err := client.Query(context.Background(), connect.NewRequest(q))
+			if err == nil {
+				for stream.Receive() {
+				}
+				err = stream.Err()
+			}
+			errs <- err
+		}()
+	}
+	put(why)
+	put(why)
+	if first := <-begun; first != "why" {
+		t.Fatal(first)
+	}
+	put(top)
+	if second := <-begun; second != "top" {
+		t.Errorf("%s is answered beside a why", second)
+	}
+	close(goOn)
+	for range 3 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}

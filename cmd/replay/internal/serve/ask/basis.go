@@ -23,7 +23,7 @@ type Absence struct {
 // Answer answers a command line within the limits, for a caller that needs no messages. Its
 // errors are for clients.
 func (s *Server) Answer(ctx context.Context, c Command) (aside Aside, err error) {
-	err = s.turn(ctx, func(ctx context.Context, _ func()) (err error) {
+	err = s.turn(ctx, c.Args, func(ctx context.Context, _ func()) (err error) {
 		aside, err = s.run(ctx, c)
 		return err
 	})

@@ -63,7 +63,7 @@ func (c *Commands) Run(ctx context.Context, r *connect.Request[tachographv1.RunR
 	if err := checkWords(append(q.GetArgs(), q.GetServer())); err != nil {
 		return connect.NewError(connect.CodeInvalidArgument, err)
 	}
-	return c.server.turn(ctx, func(ctx context.Context, leave func()) error {
+	return c.server.turn(ctx, q.GetArgs(), func(ctx context.Context, leave func()) error {
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
 		end := func() {}
