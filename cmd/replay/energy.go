@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -80,13 +79,13 @@ func (a *app) energy(w query.Window, onBattery bool, by query.Grouping, n int) e
 		case l.Why == "":
 			list = append(list, l)
 		case len(all) == 1:
-			return errors.New(ledgerWhy(l))
+			return nothing("%s", ledgerWhy(l))
 		default:
 			a.tell(ledgerWhy(l))
 		}
 	}
 	if len(list) == 0 {
-		return errors.New("there is no host of whose energy the archives say enough")
+		return nothing("there is no host of whose energy the archives say enough")
 	}
 	for _, l := range list {
 		a.ledgerNotes(l)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -148,7 +149,9 @@ func serverError(to *push.Endpoint, err error) error {
 		case connect.CodeUnauthenticated, connect.CodePermissionDenied:
 			text += " (--server-token-file)"
 		case connect.CodeUnavailable:
-			if !connect.IsWireError(told) {
+			if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
+				text = untrusted.Error() + " (--server-ca)"
+			} else if !connect.IsWireError(told) {
 				text += " (does replay serve run there?)"
 			}
 		}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -120,6 +122,10 @@ func TestServersThatCannotAnswer(t *testing.T) {
 	dir := recordedMac(t, false)
 	other := httptest.NewServer(nil)
 	defer other.Close()
+	unknown := httptest.NewUnstartedServer(nil)
+	unknown.Config.ErrorLog = log.New(io.Discard, "", 0) // of clients that do not trust it
+	unknown.StartTLS()
+	defer unknown.Close()
 	token := filepath.Join(t.TempDir(), "none")
 	for _, c := range []struct {
 		flags []string
@@ -128,6 +134,7 @@ func TestServersThatCannotAnswer(t *testing.T) {
 		{[]string{"--from-server", "unix:/nowhere/at/all"}, "does replay serve run there?"},
 		{[]string{"--from-server", "nowhere"}, "unix:PATH"},
 		{[]string{"--from-server", other.URL}, "answers no command lines"},
+		{[]string{"--from-server", unknown.URL}, "unknown authority (--server-ca)"},
 		{[]string{"--from-server", other.URL, "--server-token-file", token}, token},
 		{[]string{"--from-server", serveCommands(t, ask.Limits{AtOnce: 1, Waiting: 1, Longest: time.Nanosecond}, dir)}, "took too long"},
 		{[]string{"--from-server"}, "--from-server"},

@@ -59,9 +59,11 @@ type Answer struct {
 }
 
 const (
-	// mostSecret bounds a file with a secret, mostAnswer what is read of an answer.
-	mostSecret = 64 << 10
-	mostAnswer = 64 << 10
+	// mostSecret bounds a file with a secret, mostCertificates one with certificates: the bundle of a system has
+	// 250 KB. mostAnswer bounds what is read of an answer.
+	mostSecret       = 64 << 10
+	mostCertificates = 4 << 20
+	mostAnswer       = 64 << 10
 )
 
 // NewEndpoint checks the address, and that all files can be read.
@@ -99,7 +101,7 @@ func NewEndpoint(target string, access Access) (*Endpoint, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if access.CAFile != "" {
-		text, err := readSecret(access.CAFile)
+		text, err := readCertificates(access.CAFile)
 		if err != nil {
 			return nil, err
 		}
@@ -187,6 +189,17 @@ func (p *Endpoint) String() string {
 
 // readSecret reads a small file, and refuses one that all users may read.
 func readSecret(path string) ([]byte, error) {
+	return readGuarded(path, mostSecret, 0o006, "read or write %s, which has a secret: chmod o= it")
+}
+
+// readCertificates reads a file of those who are trusted, and refuses one that all users may write.
+func readCertificates(path string) ([]byte, error) {
+	return readGuarded(path, mostCertificates, 0o002, "write %s, which says whom to trust: chmod o-w it")
+}
+
+// readGuarded reads a file of at most so many bytes. It refuses one that gives all users any of the
+// rights; refused says what they may do.
+func readGuarded(path string, most int, rights os.FileMode, refused string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -196,12 +209,12 @@ func readSecret(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Mode().IsRegular() && info.Mode().Perm()&0o006 != 0 {
-		return nil, fmt.Errorf("every user may read or write %s, which has a secret: chmod o= it", path)
+	if info.Mode().IsRegular() && info.Mode().Perm()&rights != 0 {
+		return nil, fmt.Errorf("every user may "+refused, path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
-	if err == nil && len(text) > mostSecret {
-		err = fmt.Errorf("%s is too large for a file with a secret", path)
+	text, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("%s is too large: it may have %d bytes", path, most)
 	}
 	return text, err
 }

@@ -257,6 +257,13 @@ func TestEndpoints(t *testing.T) {
 		return path
 	}
 	token := file("token", "s3cret\n")
+	everybody := func(name string, mode os.FileMode) string {
+		path := file(name, "s3cret\n")
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	for _, c := range []struct {
 		target string
 		access Access
@@ -275,6 +282,9 @@ func TestEndpoints(t *testing.T) {
 		{"https://h/x", Access{User: "me", PasswordFile: token, TokenFile: token}, "choose one"},
 		{"https://h/x", Access{CertFile: token}, "go together"},
 		{"https://h/x", Access{CAFile: token}, "holds no certificate"},
+		{"https://h/x", Access{CAFile: everybody("readable", 0o644)}, "holds no certificate"},
+		{"https://h/x", Access{CAFile: everybody("writable", 0o646)}, "every user may write"},
+		{"https://h/x", Access{TokenFile: everybody("public", 0o644)}, "every user may read or write"},
 		{"https://h/x", Access{TokenFile: file("two", "a\nb\n")}, "should hold one line"},
 		{"https://h/x", Access{TokenFile: filepath.Join(dir, "none")}, "no such file"},
 		{"https://h/x", Access{HeaderFile: file("headers", "X-Scope-OrgID: me\nnonsense\n")}, "line 2 is no header"},
