@@ -42,8 +42,8 @@ type Run func(ctx context.Context, c Command) (Aside, error)
 
 // Limits keep questions from overloading the machine.
 type Limits struct {
-	// AtOnce is how many questions are answered at a time, only one of them a why. Why takes more memory
-	// than the others, and more the more processes there were; nothing limits how much.
+	// AtOnce is how many questions are answered at a time, only one of them a why, which takes the most
+	// memory of a long time. An answer takes more the more processes there were; nothing limits how much.
 	AtOnce int
 	// Waiting is how many questions may wait for their turn.
 	Waiting int
