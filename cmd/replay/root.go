@@ -11,7 +11,6 @@ import (
 	"tachograph/cmd/internal/manual"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample"
-	"tachograph/store/query"
 )
 
 // commands are the subcommands, in the order of the help text.
@@ -118,19 +117,4 @@ func notCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
-}
-
-// otherWords are words by which clients of accretional/sysctl ask, with what answers them here.
-// For "list" metrics has an alias.
-var otherWords = map[string]string{
-	"categories": "replay metrics --categories lists the categories",
-	"all":        "replay values '*' --last prints the last value of every metric",
-}
-
-// noCommand is the error about a word that is what, and none of the commands.
-func noCommand(word, what string, names []string) error {
-	if instead, ok := otherWords[word]; ok {
-		return fmt.Errorf("%q is %s: %s", word, what, instead)
-	}
-	return fmt.Errorf("%q is %s%s", word, what, query.Suggest(word, names))
 }
