@@ -121,8 +121,9 @@ func (m *memory) copy(pid int32, sp uint64) []byte {
 	}
 	if m.of == nil || m.pid != pid {
 		m.close()
-		of, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+		of, err := symbol.Within(&m.left, oneCopy, func() (*os.File, error) { return os.Open(fmt.Sprintf("/proc/%d/mem", pid)) })
 		if err != nil {
+			m.hung[pid] = errors.Is(err, symbol.ErrSlow)
 			return nil
 		}
 		m.of, m.pid = of, pid
