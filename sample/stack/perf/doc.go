@@ -25,8 +25,9 @@
 // no Count. The count of samples stays the clock's: a look at a thread whose wait is known gives
 // the stack that it went to sleep with, without asking /proc, and counts as before. So each
 // thread is counted once by the clock, and its waits are measured once. A stack costs the program
-// some ten microseconds: if threads go to sleep more than 2000 times a second, the kernel says it
-// of every n-th time only, and a wait of less than a tenth of a second counts n times; of longer
+// some ten microseconds: if threads go to sleep more than 2000 times a second, the kernel says
+// stacks in a part of the time only. Each wait is timed all the same. A wait of less than a tenth
+// of a second without a stack is represented by the thread's next one with a stack; of longer
 // ones, which may be few, a look says where the thread waits. With a stack the kernel copies the
 // inner 4 KB of the program's, until copies fill the rings sooner than they are read. If the kernel loses
 // records, the waits of which it may have lost the end are not counted; if it loses them again

@@ -24,8 +24,8 @@ type events struct {
 	rate   int
 	kernel bool // the kernel reports its own frames
 	copies int  // bytes of a program's stack that the kernel copies into a sample; 0 for none
-	// switches says that the events are context switches, and not of the clock.
-	switches bool
+	// switches says which events of context switches they are; 0 if they are of the clock.
+	switches switchKind
 }
 
 // ring is memory that the kernel writes to and this package reads from.
@@ -171,8 +171,8 @@ func (e *events) attributes(inherit bool) *unix.PerfEventAttr {
 	if !e.kernel {
 		a.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeCallchainKernel
 	}
-	if e.switches {
-		ofSwitches(a)
+	if e.switches != 0 {
+		e.switches.set(a)
 	}
 	return a
 }

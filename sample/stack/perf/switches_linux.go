@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
-	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -25,11 +22,7 @@ type switches struct {
 	waking  unix.PerfEventAttr // of the events of wakes
 	fields  wakeFields
 	sources []source
-	stacks  uint64 // of how many waits a second the kernel says the stack, about
-	// period is how many times a thread goes to sleep for one of which the kernel says the stack;
-	// checked is when it was chosen, and left what waits.left was then.
-	period, checked uint64
-	left            int
+	pace    pace
 	// losses is how often records of the current second were lost.
 	losses  int
 	flushed uint64
@@ -55,9 +48,6 @@ type source struct {
 const (
 	// mostLosses is how often records may be lost before it gives up.
 	mostLosses = 8
-	// mostStacks is of how many waits a second the kernel says the stack: each takes a
-	// hundred-thousandth of a second from the program.
-	mostStacks = 2000
 	// mostFiltered is how many threads a filter names.
 	mostFiltered = 64
 	// mostInterpreted is how many waits of a second are looked up in a program in Python, beside
@@ -90,7 +80,7 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 	case len(threads)*len(cpus) > mostEvents:
 		return nil, fmt.Errorf("waits are not measured: %d threads are too many", len(threads))
 	}
-	m := &switches{s: x, stacks: x.stacks, events: &events{calls: x.calls, rate: 1, depth: x.events.depth, kernel: true, switches: true}, wakes: &events{}}
+	m := &switches{s: x, events: &events{calls: x.calls, rate: 1, depth: x.events.depth, kernel: true}, wakes: &events{}}
 	pages := switchPages
 	for pages > leastPages && pages*len(cpus) > mostSwitchPages {
 		pages /= 2
@@ -107,7 +97,7 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 		return nil, fmt.Errorf("waits are not measured: %w", err)
 	}
 	now := monotonic()
-	m.waits, m.flushed, m.checked, m.period = newWaits(x.wish.PID, now, threads), now, now, 1
+	m.waits, m.flushed, m.pace = newWaits(x.wish.PID, now, threads), now, pace{fds: m.pace.fds, stacks: x.stacks, checked: now, on: true, since: now, every: 1}
 	if err := m.wake(threads, pages); err != nil {
 		m.wakes.close()
 		x.statistics.WaitsWhy = "who ended waits is unknown: " + err.Error()
@@ -121,9 +111,15 @@ func newSwitches(x *session, threads []int32) (*switches, error) {
 
 // open opens the events of the threads; if that fails, none are open.
 func (m *switches) open(cpus []int, threads []int32, pages int) error {
-	err := m.events.openWith(cpus, threads, pages)
-	if err == nil {
-		err = m.catchUp(cpus, threads)
+	var err error
+	for _, m.events.switches = range []switchKind{switchRecords, switchStacks} {
+		m.pace.fds = len(m.events.fds)
+		if err == nil {
+			err = m.events.openWith(cpus, threads, pages)
+		}
+		if err == nil {
+			err = m.catchUp(cpus, threads)
+		}
 	}
 	if err != nil {
 		m.events.close()
@@ -145,7 +141,7 @@ func (m *switches) listen() {
 // withoutCopies goes on without copies of stacks, which fill the rings sooner than they are read.
 func (m *switches) withoutCopies() {
 	m.events.close()
-	m.events.copies, m.losses, m.period = 0, 0, 1
+	m.events.copies, m.losses = 0, 0
 	m.waits.forget()
 	cpus, err := processors()
 	threads, err2 := threadsOf(m.s.wish.PID)
@@ -153,18 +149,8 @@ func (m *switches) withoutCopies() {
 		m.stop()
 		return
 	}
+	m.pace.on, m.pace.since = true, monotonic()
 	m.listen()
-}
-
-// sampleOfSwitches is what switched.parse reads.
-const sampleOfSwitches = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN
-
-// ofSwitches has a be the attributes of the events that a thread's waits are measured by.
-func ofSwitches(a *unix.PerfEventAttr) {
-	copies := a.Sample_type & (unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER)
-	a.Config, a.Sample = unix.PERF_COUNT_SW_CONTEXT_SWITCHES, 1
-	a.Sample_type = sampleOfSwitches | copies
-	a.Bits = unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | a.Bits&unix.PerfBitInherit
 }
 
 // catchUp follows the threads that were started while the others began to be followed. A thread
@@ -183,97 +169,6 @@ func (m *switches) catchUp(cpus []int, threads []int32) error {
 		}
 	}
 	return nil
-}
-
-// wake starts to hear who wakes the threads. A filter cannot be changed: each ring belongs to an
-// event that is never started, and those that are write into it, so that others with another
-// filter can take their place.
-func (m *switches) wake(threads []int32, pages int) error {
-	id, format, err := tracepoint("sched/sched_waking")
-	if err != nil {
-		return err
-	}
-	var ok bool
-	if m.fields, ok = readWakeFields(format); !ok {
-		return fmt.Errorf("the kernel's tracepoint sched:sched_waking has other fields")
-	}
-	m.waking = unix.PerfEventAttr{
-		Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
-		Sample_type: sampleOfSwitches | unix.PERF_SAMPLE_RAW,
-		Bits:        unix.PerfBitDisabled | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID, Clockid: unix.CLOCK_MONOTONIC,
-		Sample_max_stack: uint16(m.events.depth),
-	}
-	for i := range m.events.rings {
-		cpu := m.events.rings[i].cpu
-		fd, err := unix.PerfEventOpen(&m.waking, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
-		if err != nil {
-			return err
-		}
-		if err := m.wakes.makeRing(fd, cpu, pages); err != nil {
-			unix.Close(fd)
-			return err
-		}
-	}
-	m.filter = filterOf(threads)
-	return m.letThrough(m.filter)
-}
-
-// letThrough has the wakes that fit a filter written into the rings, in place of others.
-func (m *switches) letThrough(filter string) error {
-	before := m.wakes.fds
-	defer func() {
-		for _, fd := range before {
-			unix.Close(fd)
-		}
-	}()
-	m.wakes.fds = nil
-	for i := range m.wakes.rings {
-		r := &m.wakes.rings[i]
-		fd, err := unix.PerfEventOpen(&m.waking, -1, r.cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
-		if err != nil {
-			return err
-		}
-		m.wakes.fds = append(m.wakes.fds, fd)
-		if err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, r.fd); err == nil {
-			err = setFilter(fd, filter)
-		}
-		if err == nil {
-			err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// filterOf lets through the wakes of threads: of these, or, if they are many, of all that are
-// not older.
-func filterOf(threads []int32) string {
-	if len(threads) > mostFiltered {
-		return "pid >= " + strconv.Itoa(int(slices.Min(threads)))
-	}
-	var text []string
-	for _, tid := range slices.Sorted(slices.Values(threads)) {
-		text = append(text, "pid == "+strconv.Itoa(int(tid)))
-	}
-	return strings.Join(text, " || ")
-}
-
-// follow has the wakes of other threads let through, because the process has others now, at most
-// once a second.
-func (m *switches) follow(threads []int32) {
-	if len(m.wakes.rings) == 0 || len(threads) == 0 {
-		return
-	}
-	filter, now := filterOf(threads), monotonic()
-	if filter == m.filter || now-m.filtered < 1e9 {
-		return
-	}
-	m.filter, m.filtered = filter, now
-	if err := m.letThrough(filter); err != nil {
-		m.s.statistics.WaitsWhy = "who ended waits is not always known: " + err.Error()
-	}
 }
 
 // drain takes in the records from before an instant. It returns whether some of the threads of
@@ -307,8 +202,8 @@ func (m *switches) drain(until uint64) bool {
 		m.sources[i].clear()
 	}
 	now := monotonic()
-	if now-m.checked >= long {
-		m.keepPace(now)
+	if m.pace.choose(now, m.waits.left) {
+		m.pace.turn(m.events.fds[m.pace.fds:])
 	}
 	switch {
 	case m.losses > 0 && m.events.copies > 0:
@@ -321,30 +216,6 @@ func (m *switches) drain(until uint64) bool {
 		return false
 	}
 	return true
-}
-
-// keepPace chooses of how many waits the kernel says the stack, by how many there were.
-func (m *switches) keepPace(now uint64) {
-	want := uint64(m.waits.left-m.left)*1e9/(now-m.checked)/m.stacks + 1
-	m.left, m.checked = m.waits.left, now
-	if want <= m.period && want > m.period/2 {
-		return
-	}
-	m.period = want
-	// A thread that was started meanwhile has an event of its own, which keeps its period.
-	for _, fd := range append(m.events.fds, m.fds()...) {
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_PERIOD, uintptr(unsafe.Pointer(&want))); errno != 0 {
-			return // the kernel goes on as before
-		}
-	}
-}
-
-// fds returns the events that the rings belong to.
-func (m *switches) fds() (all []int) {
-	for i := range m.events.rings {
-		all = append(all, m.events.rings[i].fd)
-	}
-	return all
 }
 
 // left returns what has been taken and is still to be heard.

@@ -19,8 +19,10 @@ type waits struct {
 	unheard map[int32]bool
 	sums    map[sumKey]*sum
 	seed    maphash.Seed
-	// skipped counts, of a thread, the brief waits without a stack since the last that had one.
+	// skipped is how long, in all, the brief waits of a thread lasted that had no stack, since the
+	// last that had one; and last is that one.
 	skipped map[int32]uint64
+	last    map[int32]*sum
 	// measured counts the waits that have ended.
 	measured int
 	// left counts the times that a thread went to sleep.
@@ -75,7 +77,7 @@ const (
 
 // newWaits makes waits of a process that has these threads now.
 func newWaits(pid int32, now uint64, threads []int32) *waits {
-	w := &waits{pid: pid, began: now, open: make(map[int32]*wait), unheard: make(map[int32]bool), skipped: make(map[int32]uint64), sums: make(map[sumKey]*sum), seed: maphash.MakeSeed()}
+	w := &waits{pid: pid, began: now, open: make(map[int32]*wait), unheard: make(map[int32]bool), skipped: make(map[int32]uint64), last: make(map[int32]*sum), sums: make(map[sumKey]*sum), seed: maphash.MakeSeed()}
 	for _, tid := range threads {
 		w.unheard[tid] = true
 	}
@@ -198,11 +200,11 @@ func (w *waits) end(tid int32, at uint64) {
 	switch {
 	case lasted >= long && x.known() || x.since == w.began:
 	case len(x.chain) > 0:
-		lasted *= 1 + w.skipped[tid]
+		lasted += w.skipped[tid]
 		delete(w.skipped, tid)
 	default: // the next wait of the thread that has a stack represents it
 		if len(w.skipped) < mostFollowed {
-			w.skipped[tid]++
+			w.skipped[tid] += lasted
 		}
 		w.drop(tid)
 		return
@@ -210,14 +212,24 @@ func (w *waits) end(tid int32, at uint64) {
 	if x.python.at > at {
 		x.python.forget() // it had gone on already
 	}
-	k := sumKey{tid: tid, waker: x.waker.tid, stack: w.hash(x), woken: maphash.Bytes(w.seed, x.waker.chain)}
-	if s := w.sums[k]; s != nil {
-		s.waited += lasted
-		w.drop(tid)
-		return
+	s := w.add(tid, x, lasted)
+	if len(x.chain) > 0 && (w.last[tid] != nil || len(w.last) < mostFollowed) {
+		w.last[tid] = s
 	}
-	w.sums[k] = &sum{tid: tid, waited: lasted, wait: *x} // which keeps what x has
-	delete(w.open, tid)
+}
+
+// add adds up how long a wait lasted with others like it. It takes the wait if it is the first.
+func (w *waits) add(tid int32, x *wait, lasted uint64) *sum {
+	k := sumKey{tid: tid, waker: x.waker.tid, stack: w.hash(x), woken: maphash.Bytes(w.seed, x.waker.chain)}
+	s := w.sums[k]
+	if s == nil {
+		s = &sum{tid: tid, wait: *x} // which keeps what x has
+		w.sums[k] = s
+		delete(w.open, tid)
+	}
+	s.waited += lasted
+	w.drop(tid)
+	return s
 }
 
 // hash identifies the stack of a wait, and where it was in a program in Python.
@@ -247,6 +259,11 @@ func (w *waits) flush(give func(*sum)) {
 func (w *waits) close(at uint64) {
 	for tid := range w.open {
 		w.end(tid, at)
+	}
+	for tid, waited := range w.skipped {
+		if s := w.last[tid]; s != nil {
+			w.add(tid, &s.wait, waited)
+		}
 	}
 }
 

@@ -123,8 +123,9 @@ func TestWaitsOfRecords(t *testing.T) {
 		{"lost", [][]byte{sleeps(8, 10*ms, 0xa), leaves(8, 10*ms), aLoss, goesOn(8, 14*ms)}, ""},
 		{"time that goes back", [][]byte{sleeps(8, 10*ms, 0xa), leaves(8, 10*ms), goesOn(8, 9*ms)}, ""},
 		{"one for others", [][]byte{leaves(8, 10*ms), goesOn(8, 14*ms), leaves(8, 15*ms), preempted(8, 16*ms), goesOn(8, 17*ms), leaves(8, 18*ms), goesOn(8, 19*ms),
-			sleeps(8, 20*ms, 0xa), leaves(8, 20*ms), goesOn(8, 23*ms), sleeps(8, 24*ms, 0xb), leaves(8, 24*ms), goesOn(8, 25*ms)}, "8 1.0 ms at b; 8 9.0 ms at a"},
-		{"a long one", [][]byte{leaves(8, 10*ms), goesOn(8, 14*ms), sleeps(8, 20*ms, 0xa), leaves(8, 20*ms), goesOn(8, 150*ms)}, "8 130.0 ms at a"},
+			sleeps(8, 20*ms, 0xa), leaves(8, 20*ms), goesOn(8, 23*ms), sleeps(8, 24*ms, 0xb), leaves(8, 24*ms), goesOn(8, 25*ms)}, "8 1.0 ms at b; 8 8.0 ms at a"},
+		{"one for later ones", [][]byte{sleeps(8, 10*ms, 0xa), leaves(8, 10*ms), goesOn(8, 11*ms), leaves(8, 15*ms), goesOn(8, 19*ms)}, "8 5.0 ms at a"},
+		{"a long one", [][]byte{leaves(8, 10*ms), goesOn(8, 14*ms), sleeps(8, 20*ms, 0xa), leaves(8, 20*ms), goesOn(8, 150*ms)}, "8 134.0 ms at a"},
 		{"without a stack", [][]byte{leaves(8, 10*ms), goesOn(8, 14*ms)}, ""},
 		{"not over", [][]byte{sleeps(8, 10*ms, 0xa), leaves(8, 10*ms)}, "8 90.0 ms at a"},
 	} {
@@ -169,7 +170,7 @@ func TestWaitsFoundByLooks(t *testing.T) {
 	w.found(9, []stack.Frame{{Name: "brief"}}, "brief")
 	take(w, nil, goesOn(9, 300*ms))
 	w.close(100 * ms)
-	if got := said(w); got != "8 4.0 ms in pipe_read; 9 1.0 ms at a; 9 230.0 ms in do_futex" {
+	if got := said(w); got != "8 4.0 ms in pipe_read; 9 230.0 ms in do_futex; 9 31.0 ms at a" {
 		t.Error(got)
 	}
 }
