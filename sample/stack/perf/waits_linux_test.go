@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -191,6 +192,24 @@ func TestWaitsWithoutFramePointers(t *testing.T) {
 func TestWaits(t *testing.T) {
 	traced := withTracefs(t)
 	needsWaits(t)
+	undisturbed(t, func(wrong func(string, ...any)) { checkWaits(t, traced, wrong) })
+}
+
+// undisturbed has a check succeed once in a few times: between the end of a wait and the moment
+// at which a program looks at its clock, a busy machine may take the processor from it.
+func undisturbed(t *testing.T, check func(wrong func(string, ...any))) {
+	t.Helper()
+	var all []string
+	for range 4 {
+		before := len(all)
+		if check(func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }); len(all) == before {
+			return
+		}
+	}
+	t.Error(strings.Join(all, "\n"))
+}
+
+func checkWaits(t *testing.T, traced bool, wrong func(string, ...any)) {
 	w := startWaiter(t)
 	pid := w.cmd.Process.Pid
 	type key struct{ thread, in string }
@@ -200,7 +219,7 @@ func TestWaits(t *testing.T) {
 	lines, statistics := w.measured(t, New(), 5, func(x *stack.Sample) {
 		if x.State != stack.Waiting {
 			if x.Waited > 0 || x.Waker != nil {
-				t.Errorf("a running thread waited: %+v", x)
+				wrong("a running thread waited: %+v", x)
 			}
 			return
 		}
@@ -222,7 +241,7 @@ func TestWaits(t *testing.T) {
 						by = x.Waker.Thread.Name
 					}
 					if by == "worker-3" && (!has(&stack.Sample{Frames: x.Waker.Frames}, "tell_main") || int(x.Waker.Thread.PID) != pid) {
-						t.Errorf("the waker is %+v", x.Waker)
+						wrong("the waker is %+v", x.Waker)
 					}
 				}
 				woken[by] += x.Waited
@@ -246,27 +265,31 @@ func TestWaits(t *testing.T) {
 	for k, ns := range want {
 		// A wait of less than a turn need not have slept at all.
 		if got := float64(waited[k]); math.Abs(got-ns) > max(0.1*ns, 20e6) {
-			t.Errorf("%s waited %.0f ms in %s, by its own clock %.0f ms", k.thread, got/1e6, k.in, ns/1e6)
+			wrong("%s waited %.0f ms in %s, by its own clock %.0f ms", k.thread, got/1e6, k.in, ns/1e6)
 		}
 	}
 	if statistics.Waits < 20+20+10 || looks == 0 || statistics.WaitsLost > 0 {
-		t.Errorf("%d looks, %+v", looks, statistics)
+		wrong("%d looks, %+v", looks, statistics)
 	}
 	if traced {
 		if main := waited[key{"main", "await_worker"}]; float64(woken["worker-3"]) < 0.9*float64(main) {
-			t.Errorf("of main's %d ns, these ended: %v; %s", main, woken, statistics.WaitsWhy)
+			wrong("of main's %d ns, these ended: %v; %s", main, woken, statistics.WaitsWhy)
 		}
 		if woken["not the timer"] > waited[key{"worker-3", "rest"}]/10 {
-			t.Errorf("the timer did not end %v", woken)
+			wrong("the timer did not end %v", woken)
 		}
 	} else if woken["?"] != waited[key{"main", "await_worker"}] || statistics.WaitsWhy == "" {
-		t.Errorf("without tracefs, these ended waits: %v; %q", woken, statistics.WaitsWhy)
+		wrong("without tracefs, these ended waits: %v; %q", woken, statistics.WaitsWhy)
 	}
 }
 
 // Of very many waits, some represent all.
 func TestBriefWaits(t *testing.T) {
 	needsWaits(t)
+	undisturbed(t, func(wrong func(string, ...any)) { checkBriefWaits(t, wrong) })
+}
+
+func checkBriefWaits(t *testing.T, wrong func(string, ...any)) {
 	w := startWaiter(t, "3000", "100000")
 	var waited float64
 	sampler := New()
@@ -279,7 +302,7 @@ func TestBriefWaits(t *testing.T) {
 	var took, own float64
 	fmt.Sscan(lines[0], &took, &own)
 	if math.Abs(waited-own) > 0.25*own {
-		t.Errorf("it waited %.0f ms, by its own clock %.0f ms; %+v", waited/1e6, own/1e6, statistics)
+		wrong("it waited %.0f ms, by its own clock %.0f ms; %+v", waited/1e6, own/1e6, statistics)
 	}
 }
 
