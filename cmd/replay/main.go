@@ -10,12 +10,15 @@ import (
 	"tachograph/cmd/replay/internal/swiftnames"
 )
 
-func main() {
+func main() { os.Exit(status()) }
+
+// status runs the program and returns its exit status.
+func status() int {
 	if swiftnames.Child(os.Args) {
 		if swiftnames.Serve(os.Stdin, os.Stdout) != nil {
-			os.Exit(cli.Failed)
+			return cli.Failed
 		}
-		return
+		return cli.Yes
 	}
 	swiftnames.Use()
 	a := newApp(os.Stdout, os.Stderr, time.Now)
@@ -23,7 +26,7 @@ func main() {
 	a.terminal(os.Stdout, os.Stderr)
 	status := a.run(os.Args[1:])
 	if a.signal != 0 {
-		status = a.die()
+		return a.die()
 	}
-	os.Exit(status)
+	return status
 }

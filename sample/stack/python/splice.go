@@ -17,7 +17,7 @@ import "tachograph/sample/stack"
 // returned meanwhile: then the outermost loops belong together, as they change least, the
 // program's places without a loop are left out, and loops without a place stay as they are.
 //
-// If the loop has no symbol, its frames cannot be told from the interpreter's others: then the
+// If the loop has no symbol, its frames cannot be distinguished from the interpreter's others: then the
 // frames up to the first in the interpreter are what the program called, and all further ones
 // are left out in favour of the program's.
 func (m *Image) Splice(to, native []stack.Frame, at *stack.Image, whole bool, places []Place) []stack.Frame {
