@@ -213,7 +213,7 @@ func (w *waits) end(tid int32, at uint64) {
 		x.python.forget() // it had gone on already
 	}
 	s := w.add(tid, x, lasted)
-	if len(x.chain) > 0 && (w.last[tid] != nil || len(w.last) < mostFollowed) {
+	if len(x.chain) > 0 && (w.last[tid] != nil || len(w.last) < mostSums) {
 		w.last[tid] = s
 	}
 }

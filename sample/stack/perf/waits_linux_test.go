@@ -160,10 +160,14 @@ func TestWaitsGoOnWithoutCopies(t *testing.T) {
 		t.Errorf("it has copies of %d bytes", m.events.copies)
 	}
 	m.events.copies = switchCopy // also where there were none
+	m.pace.on, m.pace.since, m.pace.every = false, monotonic(), 1000
 	m.hear(&switched{kind: kindLost, lost: 3}, false)
 	m.drain(monotonic())
 	if m.events.copies != 0 || m.losses != 0 || len(m.events.rings) == 0 || len(m.sources) < len(m.events.rings) || x.statistics.WaitsLost != 3 {
 		t.Errorf("copies of %d bytes, %d losses, %d rings, %d sources, %+v", m.events.copies, m.losses, len(m.events.rings), len(m.sources), x.statistics)
+	}
+	if stacks := len(m.events.fds) - m.pace.fds; !m.pace.on || stacks < len(m.events.rings) {
+		t.Errorf("%d of %d events are of stacks, on: %t", stacks, len(m.events.fds), m.pace.on)
 	}
 }
 
@@ -219,7 +223,7 @@ func checkWaits(t *testing.T, traced bool, wrong func(string, ...any)) {
 	lines, statistics := w.measured(t, New(), 5, func(x *stack.Sample) {
 		if x.State != stack.Waiting {
 			if x.Waited > 0 || x.Waker != nil {
-				wrong("a running thread waited: %+v", x)
+				t.Errorf("a running thread waited: %+v", x)
 			}
 			return
 		}
@@ -241,7 +245,7 @@ func checkWaits(t *testing.T, traced bool, wrong func(string, ...any)) {
 						by = x.Waker.Thread.Name
 					}
 					if by == "worker-3" && (!has(&stack.Sample{Frames: x.Waker.Frames}, "tell_main") || int(x.Waker.Thread.PID) != pid) {
-						wrong("the waker is %+v", x.Waker)
+						t.Errorf("the waker is %+v", x.Waker)
 					}
 				}
 				woken[by] += x.Waited
