@@ -215,7 +215,8 @@ func TestPythonLock(t *testing.T) {
 				threads[x.Thread.TID] = true
 				var holder uint64
 				if n, _ := fmt.Sscanf(x.Wait, "the GIL, held by thread %d", &holder); n == 1 && threads[holder] && holder != x.Thread.TID {
-					if !strings.Contains(functions(x), ";burns") {
+					// The thread that starts the others waits for it too.
+					if f := functions(x); !strings.Contains(f, ";burns") && !strings.Contains(f, ";fights") {
 						t.Errorf("%s waits for the GIL in %v", functions(x), x.Frames)
 					}
 					held++
