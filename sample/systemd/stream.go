@@ -207,7 +207,11 @@ func (d *Directory) take(s *stream, w *work) (e Entry, ok bool) {
 	clear(d.fields)
 	err := s.file.Fields(i, d.fields)
 	w.charge(s.file)
-	if err != nil {
+	switch {
+	case err != nil && s.emptied():
+		s.close()
+		return e, false
+	case err != nil:
 		w.Damaged++
 	}
 	if len(d.fields) == 0 {

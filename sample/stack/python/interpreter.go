@@ -81,9 +81,6 @@ func Open(mem chain.Memory, m *Image, base uint64) (*Interpreter, error) {
 	return p, err
 }
 
-// Minor is the second number of the version.
-func (p *Interpreter) Minor() int { return p.layout.minor }
-
 // word reads an address or a count.
 func (p *Interpreter) word(at uint64) (uint64, bool) {
 	var b [8]byte

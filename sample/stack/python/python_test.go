@@ -23,8 +23,8 @@ func TestStack(t *testing.T) {
 		if err != nil {
 			t.Fatal(minor, err)
 		}
-		if p.Minor() != minor {
-			t.Errorf("3.%d is taken for 3.%d", minor, p.Minor())
+		if p.layout.minor != minor {
+			t.Errorf("3.%d is taken for 3.%d", minor, p.layout.minor)
 		}
 		const want = "größe /srv/app.py:20,20; größe /srv/app.py:22,20 |; Outer.run /srv/app.py:10,10 |; "
 		for range 2 { // The second time it is remembered.
