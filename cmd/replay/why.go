@@ -98,7 +98,7 @@ type whyAnswer struct {
 	w             query.Window
 	at            int64
 	defs          *query.Definitions
-	claims        bool // who asks gets the claims
+	claims        bool // the answer has the claims, each with its values
 	found, untold bool
 }
 

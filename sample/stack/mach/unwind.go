@@ -13,7 +13,7 @@ const (
 	codeRead = 256
 )
 
-// unwinding is what is known of an image's functions, as far as it was read.
+// unwinding has the rules of an image's functions that were read so far.
 type unwinding struct {
 	sought    bool
 	table     *compact.Table // nil if the image has none

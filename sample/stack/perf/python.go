@@ -6,7 +6,7 @@ import (
 	"tachograph/sample/stack/python"
 )
 
-// interpreted is what is known of a thread in its program in Python.
+// interpreted says which functions of a program in Python a thread is in.
 type interpreted struct {
 	places []python.Place
 	// lock says that it waits for the interpreter's lock, in words; "" if it does not.

@@ -23,11 +23,12 @@ type pythons struct {
 	left  time.Duration // for looking into files
 	// taken is when the sample that is being given was taken; 0: now.
 	taken uint64
-	// given is what is known of a wait that may be over; nil: it is read now.
-	given  *interpreted
-	now    interpreted
-	frames []stack.Frame
-	waker  *waker
+	// given has the functions that a thread was in when it began to wait: the wait may be over. If
+	// it is nil, the functions are read now.
+	given    *interpreted
+	now      interpreted
+	frames   []stack.Frame
+	arrivals *arrivals
 }
 
 // interpreter is the one of a process.
@@ -131,8 +132,8 @@ func (x *session) findPython(q *process) {
 			continue
 		}
 		i.inner, i.numbers = innerNumber(fmt.Sprintf("/proc/%d/status", q.pid)) != 0, make(map[int32]uint64)
-		if x.pythons.waker == nil && x.events != nil {
-			x.pythons.waker = newWaker(x.events)
+		if x.pythons.arrivals == nil && x.events != nil {
+			x.pythons.arrivals = newArrivals(x.events)
 		}
 		break
 	}

@@ -203,7 +203,7 @@ func (x *session) run(ctx context.Context, reason error) error {
 	// A look counts as a whole number of the clock's samples.
 	each := max(1, (rate+looks-1)/looks)
 	w := &waiting{s: x, pid: x.wish.PID, count: uint32(each)}
-	defer w.memory.close()
+	defer w.copier.close()
 	between := time.Second * time.Duration(each) / time.Duration(rate)
 	began := time.Now()
 	end := began.Add(x.wish.For)
@@ -228,7 +228,7 @@ func (x *session) run(ctx context.Context, reason error) error {
 		if !now.Before(end) {
 			break
 		}
-		if w := x.pythons.waker; w != nil {
+		if w := x.pythons.arrivals; w != nil {
 			w.wait(ctx, min(pause, between))
 			alive = alive && ctx.Err() == nil
 			continue

@@ -33,7 +33,7 @@ type waiting struct {
 	// rights.
 	could, denied bool
 	buf           []byte
-	memory        memory
+	copier        copier
 }
 
 // look gives samples of the threads that wait now; it returns false if the process is gone.
@@ -128,7 +128,7 @@ func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 	q := s.processes.get(pid)
 	var copied []byte
 	if called && pc != 0 {
-		copied = w.memory.copy(pid, sp)
+		copied = w.copier.copy(pid, sp)
 		defer clear(copied)
 	}
 	stackText, stackErr := w.read(dir + "stack")

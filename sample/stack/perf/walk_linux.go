@@ -90,8 +90,9 @@ func (x *session) fromCall(q *process, pc, sp uint64, copied []byte, most int) (
 	return x.walk(q, &registers, copied, most, nil, stack.Broken)
 }
 
-// memory copies stacks of threads that wait.
-type memory struct {
+// copier copies stacks of threads that wait. If the memory of a process does not answer, it gives up
+// that process at once: it may be the one that hangs. A program in Python is read by processMemory.
+type copier struct {
 	buf  []byte
 	of   *os.File // the memory of process pid
 	pid  int32
@@ -109,7 +110,7 @@ const (
 
 // copy returns a copy of a process's stack from the stack's pointer on; nil if there is none. It
 // is valid until the next call.
-func (m *memory) copy(pid int32, sp uint64) []byte {
+func (m *copier) copy(pid int32, sp uint64) []byte {
 	if m.hung == nil {
 		m.hung, m.left = make(map[int32]bool), copyTime
 	}
@@ -144,7 +145,7 @@ func (m *memory) copy(pid int32, sp uint64) []byte {
 	return buf[:n]
 }
 
-func (m *memory) close() {
+func (m *copier) close() {
 	if m.of != nil {
 		m.of.Close()
 	}

@@ -177,7 +177,7 @@ func TestCopySize(t *testing.T) {
 
 // A process whose memory does not come in time is not asked again.
 func TestMemoryThatHangs(t *testing.T) {
-	m := memory{hung: map[int32]bool{int32(os.Getpid()): true}, left: copyTime}
+	m := copier{hung: map[int32]bool{int32(os.Getpid()): true}, left: copyTime}
 	defer m.close()
 	here := uint64(uintptr(unsafe.Pointer(&m)))
 	if b := m.copy(int32(os.Getpid()), here); b != nil {

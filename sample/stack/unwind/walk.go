@@ -28,7 +28,8 @@ var (
 	ARM = Machine{PC: 32, SP: 31, FP: 29, Link: 30, kept: 0x1fff<<19 | 1<<32, context: 312, plain: 1<<48 - 1}
 )
 
-// Registers are what is known of a thread's registers, by their numbers in the tables.
+// Registers has the values of a thread's registers, by their numbers in the tables. Some may be
+// unknown.
 type Registers struct {
 	values [registers]uint64
 	known  uint64

@@ -57,7 +57,7 @@ type whom struct {
 	idle bool
 }
 
-// waiter is what is known of a thread's waits.
+// waiter is a thread that waited, with how many nanoseconds it waited for whom.
 type waiter struct {
 	thread *Thread
 	on     map[whom]uint64

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waker waits until the kernel has taken a sample. A program in Python is read after the sample of
+// arrivals waits until the kernel has taken a sample. A program in Python is read after the sample of
 // its thread was taken, so the sooner the better.
-type waker struct {
+type arrivals struct {
 	fds  []unix.PollFd
 	last time.Time
 	// deaf says that some ring does not say when it has samples: the thread whose events made it
@@ -24,33 +24,33 @@ const (
 	silent = 5 * time.Millisecond
 )
 
-func newWaker(e *events) *waker {
-	w := &waker{}
+func newArrivals(e *events) *arrivals {
+	a := &arrivals{}
 	for i := range e.rings {
-		w.fds = append(w.fds, unix.PollFd{Fd: int32(e.rings[i].fd), Events: unix.POLLIN})
+		a.fds = append(a.fds, unix.PollFd{Fd: int32(e.rings[i].fd), Events: unix.POLLIN})
 	}
-	return w
+	return a
 }
 
 // wait waits for a sample, and not for longer than most.
-func (w *waker) wait(ctx context.Context, most time.Duration) {
-	if early := seldom - time.Since(w.last); early > 0 {
+func (a *arrivals) wait(ctx context.Context, most time.Duration) {
+	if early := seldom - time.Since(a.last); early > 0 {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(early):
 		}
 	}
-	if w.deaf {
+	if a.deaf {
 		most = min(most, silent)
 	}
 	// It blocks this thread and not only this goroutine: waking another thread would take longer
 	// than reading the sample.
-	unix.Poll(w.fds, int(most/time.Millisecond))
-	for i := range w.fds {
-		if w.fds[i].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
-			w.fds[i].Fd, w.deaf = -1, true
+	unix.Poll(a.fds, int(most/time.Millisecond))
+	for i := range a.fds {
+		if a.fds[i].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
+			a.fds[i].Fd, a.deaf = -1, true
 		}
 	}
-	w.last = time.Now()
+	a.last = time.Now()
 }
