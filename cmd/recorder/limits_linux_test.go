@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +27,7 @@ import (
 	"tachograph/sample/stack/symbol"
 	"tachograph/store"
 	"tachograph/testdata/built"
+	"tachograph/testdata/child"
 	"tachograph/testdata/patience"
 )
 
@@ -87,22 +87,8 @@ func another(t *testing.T, program, role string) (*exec.Cmd, string) {
 	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), roleEnv+"="+role)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
+	_, out := child.Start(t, cmd)
+	line, err := out.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/procfs"
+	"tachograph/testdata/child"
 	"tachograph/testdata/patience"
 )
 
@@ -103,25 +104,8 @@ func start(t *testing.T, role string, change func(*exec.Cmd)) *actor {
 	if change != nil {
 		change(cmd)
 	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	a := &actor{t, cmd, in, bufio.NewReader(out)}
-	t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			cmd.Process.Kill()
-			cmd.Wait()
-		}
-	})
-	return a
+	in, out := child.Start(t, cmd)
+	return &actor{t, cmd, in, out}
 }
 
 func (a *actor) await(line string) {

@@ -1,7 +1,6 @@
 package perf
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 	"tachograph/testdata/patience"
 
 	"tachograph/testdata/built"
+	"tachograph/testdata/child"
 )
 
 var burn struct {
@@ -64,23 +64,8 @@ func started(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+	_, out := child.Start(t, cmd)
+	if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
 	go io.Copy(io.Discard, out)

@@ -1,7 +1,6 @@
 package perf
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"math"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"tachograph/sample/stack"
+	"tachograph/testdata/child"
 )
 
 // The samples agree with those of Linux's perf tool, taken from the same program at the same
@@ -50,21 +50,11 @@ func asPerfSays(t *testing.T, tool, path string, frames []string, samples int, m
 	perf := exec.Command(tool, append([]string{"record", "-q", "-e", "cpu-clock", "-F", "997", "-p", pid, "-o", data, "--delay=-1", "--control=fd:0,1"}, frames...)...)
 	var said bytes.Buffer
 	perf.Stderr = &said
-	control, err := perf.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := perf.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := perf.Start(); err != nil {
-		t.Fatal(err)
-	}
+	control, answer := child.Start(t, perf)
 	if _, err := io.WriteString(control, "enable\n"); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(answer).ReadString('\n'); err != nil || line != "ack\n" {
+	if line, err := answer.ReadString('\n'); err != nil || line != "ack\n" {
 		perf.Process.Kill()
 		perf.Wait()
 		t.Skipf("perf cannot sample here: %q, %v, %s", line, err, said.String())

@@ -18,6 +18,7 @@ import (
 
 	"tachograph/sample/stack"
 	"tachograph/sample/stack/symbol"
+	"tachograph/testdata/child"
 	"tachograph/testdata/patience"
 )
 
@@ -47,22 +48,7 @@ func startBuilt(t testing.TB, flags []string, args ...string) *waiter {
 	}
 	w := &waiter{cmd: exec.Command(path, args...)}
 	w.cmd.Stderr = os.Stderr
-	if w.in, err = w.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.out = bufio.NewReader(out)
-	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		w.in.Close()
-		w.cmd.Process.Kill()
-		w.cmd.Wait()
-	})
+	w.in, w.out = child.Start(t, w.cmd)
 	if line, err := w.out.ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
