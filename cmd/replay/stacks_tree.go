@@ -74,6 +74,9 @@ func (s *stacksAnswer) head(p *stacks.Profile) {
 	if p.Unnamed > 0 {
 		lacks = append(lacks, fmt.Sprintf("%d of %s without a name", p.Unnamed, cli.Count(len(p.Functions), "function")))
 	}
+	if n := madeAtRunTime(p); n > 0 {
+		lacks = append(lacks, fmt.Sprintf("%d of these in code that a program made while it ran (docs/ASK.md says how Node, Java and others name it)", n))
+	}
 	if cut > 0 {
 		lacks = append(lacks, cli.Count(int(cut), "sample")+" not walked to the outermost function")
 	}
@@ -81,6 +84,17 @@ func (s *stacksAnswer) head(p *stacks.Profile) {
 		s.a.prose(strings.Join(lacks, "; "))
 	}
 	s.samplings(p)
+}
+
+// madeAtRunTime counts functions without a name that are in no file. Only on Linux do programs write
+// down what they are called.
+func madeAtRunTime(p *stacks.Profile) (n int) {
+	for i := range p.Functions {
+		if f := &p.Functions[i]; p.Host.OS == "Linux" && f.Symbol == "" && f.Image < 0 && !f.Kernel {
+			n++
+		}
+	}
+	return n
 }
 
 // shareOf is a part of a whole in words; "-" for no part.
